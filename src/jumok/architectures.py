@@ -83,11 +83,16 @@ class AlignHead:
     """Of the decoder, from 0."""
     head: int | None = None
     """From 0; None: the mean of the layer's heads."""
+    after: bool = False
+    """It looks for a token once that has been read, one step after it was written."""
 
 
 def taught_head(layers: int) -> AlignHead:
-    """The head that `training.align` teaches: the first of the last layer but one (Garg et al. 2019)."""
-    return AlignHead(max(layers - 2, 0), 0)
+    """The head that `training.align` teaches: the first of the last layer but one (Garg et al. 2019).
+
+    It knows the token that it looks for, which is easier than to foresee it (Chen et al. 2020).
+    """
+    return AlignHead(max(layers - 2, 0), 0, after=True)
 
 
 class Architecture:

@@ -17,6 +17,7 @@ from jumok.models.interface import Seq2Seq
 from jumok.native.library import available, library, why_not
 from jumok.native.model import NativeModel, SearchOptions
 from jumok.native.weights import Type, pack_weights
+from jumok.text.tokenizer import EOS
 
 pytestmark = pytest.mark.skipif(not available(), reason=why_not())
 
@@ -43,19 +44,24 @@ def made(name: str, kind: Type) -> NativeModel:
 
 def heads_of(config: ModelConfig) -> list[AlignHead]:
     layers, heads = config.attention["cross"]
-    return [AlignHead(layers - 1), AlignHead(0, heads - 1), AlignHead(layers - 1, 0)]
+    return [AlignHead(layers - 1), AlignHead(0, heads - 1), AlignHead(layers - 1, 0, after=True)]
 
 
 def by_torch(
-    model: Seq2Seq, source: Sequence[int], ids: Sequence[int], head: AlignHead
+    model: Seq2Seq, source: Sequence[int], answer: Answer, head: AlignHead
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    """The weights (T, S) of a teacher-forced pass, without the end of the source."""
+    """The weights (T, S) of a teacher-forced pass, without the end of the source.
+
+    Row t is the step that writes token t, or `after` that the next one, if there is one.
+    """
+    ids = [*answer.ids, EOS] if answer.finished else list(answer.ids)
     with torch.inference_mode():
         target_in, _ = lay_targets([ids], torch.device("cpu"))
         maps = model.explain(target_in, model.encode(lay_sources([source], torch.device("cpu"))))
     weights = maps[head.layer][0]  # (H, T, S)
     chosen = weights.mean(0) if head.head is None else weights[head.head]
-    found: np.ndarray[tuple[int, int], np.dtype[np.float32]] = chosen[:, : len(source)].numpy()
+    steps = [min(t + head.after, len(ids) - 1) for t in range(len(answer.ids))]
+    found: np.ndarray[tuple[int, int], np.dtype[np.float32]] = chosen[steps, : len(source)].numpy()
     return found
 
 
@@ -66,7 +72,7 @@ def check_looks(
     assert len(answer.alignment) == len(answer.looks) == len(answer.ids)
     if not answer.ids:
         return
-    weights = by_torch(model, source, answer.ids, head)
+    weights = by_torch(model, source, answer, head)
     rows = np.arange(len(answer.ids))
     assert np.array(answer.looks) == pytest.approx(weights[rows, list(answer.alignment)], abs=within)
     assert np.array(answer.looks) == pytest.approx(weights.max(axis=1), abs=within)

@@ -66,9 +66,11 @@ def best_places(values: np.ndarray, begin: Ints, lengths: Ints) -> Ints:
     return np.where(most >= LEAST, first - begin, -1)
 
 
-def learn_aligner(store: Store, sizes: tuple[int, int], progress: Progress = silent) -> Aligner:
+def learn_aligner(
+    store: Store, sizes: tuple[int, int], progress: Progress = silent, *, sample: int = SAMPLE
+) -> Aligner:
     """Both models of a corpus; `sizes` are those of the vocabularies. The same pairs give the same links."""
-    rows = np.linspace(0, len(store) - 1, min(len(store), SAMPLE)).round().astype(np.int64)
+    rows = np.linspace(0, len(store) - 1, min(len(store), sample)).round().astype(np.int64)
     sides = [
         Ragged(ids.astype(np.int64), begin).take(rows)
         for ids, begin in (
@@ -88,8 +90,11 @@ def learn_both(
     return Aligner(there, back)
 
 
-def with_links(batch: Batch, aligner: Aligner) -> Batch:
-    """A batch that knows its links; ends and fillers have none."""
+def with_links(batch: Batch, aligner: Aligner, *, after: bool = False) -> Batch:
+    """A batch that knows its links: of the tokens that are written, or `after` that of those that are read.
+
+    Starts, ends and fillers have none.
+    """
     sides = []
     for ids, lengths in ((batch.sources[0], batch.source_lengths), (batch.target_out, batch.target_lengths)):
         begin = offsets(lengths)
@@ -98,5 +103,5 @@ def with_links(batch: Batch, aligner: Aligner) -> Batch:
     if batch.sentences:
         links = aligner.links(sides[0], sides[1])
         links[sides[1].begin[1:] - 1] = -1  # the end
-        aligned[: len(links)] = links
+        aligned[: len(links)] = np.roll(links, 1) if after else links  # the end's is that of the start
     return replace(batch, aligned=torch.from_numpy(aligned))

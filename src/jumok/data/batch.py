@@ -56,7 +56,7 @@ class Batch:
     target_lengths: Lengths  # (B,) with the BOS, or the EOS
     learned: bool = True  # whether anything is to be predicted
     patches: Tensor | None = None  # (N, P) bytes: what the source ids stand for, if it is pictures
-    aligned: Tensor | None = None  # (M,) the place of each target's partner in its source, -1: none; if known
+    aligned: Tensor | None = None  # (M,) where a head is taught to look in its own source, -1: nowhere
 
     def __post_init__(self) -> None:
         assert self.numbers.shape == (self.room.numbers,)

@@ -8,7 +8,8 @@ from jumok.config import RunConfig
 from jumok.errors import ConfigError
 
 KEY = "align_head"
-"""Of the info of a model folder: the head that agrees best with the IBM models, {"layer", "head"} from 0."""
+"""Of the info of a model folder: what agrees best with the IBM models, {"layer", "head"} from 0; a head of
+None is the mean of the layer's."""
 
 
 def head_of(config: RunConfig, info: Mapping[str, Any]) -> AlignHead | None:
@@ -24,6 +25,8 @@ def head_of(config: RunConfig, info: Mapping[str, Any]) -> AlignHead | None:
     match info.get(KEY):
         case {"layer": int(layer), "head": int(head)} if 0 <= layer < layers and 0 <= head < heads:
             return AlignHead(layer, head)
+        case {"layer": int(layer), "head": None} if 0 <= layer < layers:
+            return AlignHead(layer)
     return config.model.mean_head
 
 

@@ -83,6 +83,7 @@ class COptions(Structure):
         ("length_penalty", c_double),
         ("align", c_int32),
         ("align_head", c_int32),
+        ("align_after", c_int32),
     )
 
 

@@ -250,6 +250,7 @@ def c_tensors(parts: Mapping[str, PackedWeights]) -> "ctypes.Array[CTensor]":
 
 
 def c_options(options: SearchOptions, threads: int) -> COptions:
+    asked = options.align
     return COptions(
         beam=options.beam,
         n_best=options.n_best,
@@ -258,8 +259,9 @@ def c_options(options: SearchOptions, threads: int) -> COptions:
         threads=threads,
         rows=options.rows,
         length_penalty=options.length_penalty,
-        align=0 if options.align is None else options.align.layer + 1,
-        align_head=0 if options.align is None or options.align.head is None else options.align.head + 1,
+        align=0 if asked is None else asked.layer + 1,
+        align_head=0 if asked is None or asked.head is None else asked.head + 1,
+        align_after=asked is not None and asked.after,
     )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from jumok.config import RunConfig
-from jumok.data.aligner import Aligner, learn_aligner, with_links
+from jumok.data.aligner import SAMPLE, Aligner, learn_aligner, with_links
 from jumok.data.batch import Batch, Room, lay_rows, room_for
 from jumok.data.picture_store import PictureStore
 from jumok.data.prefetch import ahead
@@ -115,6 +115,7 @@ class Updates:
     def batches_from(self, cursor: Cursor, step: int) -> Generator[tuple[list[Batch], Cursor], None, None]:
         """The same from a place in the data on, made by a thread while the model works on those before."""
         room, parts, aligner = self.room, self.parts, self.aligner
+        known = aligner is not None and self.learner.model.taught_head.after
         empty_too = room is not None and self.learner.model.fixed_shapes  # a captured step is replayed anyway
 
         def laid(update: tuple[Store, list[Indices], Cursor, int]) -> tuple[list[Batch], Cursor]:
@@ -125,7 +126,7 @@ class Updates:
             with torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext():
                 batches = [lay_rows(store, rows, room) for rows in pieces if empty_too or len(rows)]
                 if aligner is not None:
-                    batches = [with_links(batch, aligner) for batch in batches]
+                    batches = [with_links(batch, aligner, after=known) for batch in batches]
                 batches = [batch.pin() for batch in batches]
             if self.config.training.shard:
                 # Processes that share out the weights must call each layer equally often.
@@ -137,14 +138,13 @@ class Updates:
 
     @cached_property
     def aligner(self) -> Aligner | None:
-        """Which tokens belong together, learned from the training data where a head is taught to align.
+        """Which tokens belong together, learned from the training data where a head is taught to align."""
+        return self.learned_aligner(SAMPLE) if self.config.training.align else None
 
-        The same data gives the same, so a run that goes on goes on as it was.
-        """
-        if not self.config.training.align:
-            return None
+    def learned_aligner(self, sample: int) -> Aligner:
+        """The same data gives the same, so a run that goes on goes on as it was."""
         both = self.prepared.tokenizers
-        return learn_aligner(self.prepared.train, (both.source.size, both.target.size))
+        return learn_aligner(self.prepared.train, (both.source.size, both.target.size), sample=sample)
 
     def by_epoch(self, cursor: Cursor, step: int) -> Iterator[tuple[Store, list[Indices], Cursor, int]]:
         """The pairs of this process's batches of each update, from each epoch's own store; and its number."""

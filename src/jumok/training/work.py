@@ -19,15 +19,18 @@ from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.checkpoint.manifest import AVERAGED
 from jumok.checkpoint.model import LoadedModel, save_model
 from jumok.config import FALLING
+from jumok.data.aligner import Aligner
 from jumok.data.batch import lay_rows
 from jumok.data.sampler import epoch_batches
 from jumok.data.store import Store
+from jumok.decoding.heads import KEY
 from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import RunError
 from jumok.evaluation.metrics import bleu_tokenizer, measure
 from jumok.models.interface import Seq2Seq
 from jumok.text.marks import is_question
+from jumok.training.best_head import HeadAgreement, best_head
 from jumok.training.log import Log
 from jumok.training.loop import Event, Validation, notice
 from jumok.training.state import LoopState
@@ -37,6 +40,7 @@ from jumok.training.updates import TrainingStores, Updates
 T = TypeVar("T")
 Tensors = dict[str, Tensor]
 SCORES = ("bleu", "chrf", "exact")  # always measured in validation, beside the metric that decides
+HEAD_SAMPLE = 5_000  # training pairs from which is learned which head aligns best
 SAMPLES = 3  # validation sentences shown each time
 LOSS_TOKENS = (8192, 1024)  # in one batch of the validation loss; the second where memory is short
 SEARCH_TOKENS = 1024  # in one batch of the validation search where memory is short
@@ -221,7 +225,22 @@ class RunWork(Updates):
         score = {"score": found if found is None else turned(metric, found)} if best else {}
         lengths = self.prepared.lengths
         known = {"train_lengths": lengths.to_dict()} if lengths else {}
+        if best and (found_head := self.found_head()):
+            known[KEY] = found_head.to_dict()
         return {"step": state.step, "epoch": state.epoch, "metric": metric, **score, **known}
+
+    def found_head(self) -> HeadAgreement | None:
+        """The head that aligns best, of a model with several that no one teaches to align."""
+        _, heads = self.config.model.attention.get("cross", (0, 0))
+        if heads < 2 or self.config.training.align or self.prepared.tokenizers.pictures is not None:
+            return None
+        self.model.eval()
+        return best_head(self.model, self.prepared.valid, self.small_aligner)
+
+    @cached_property
+    def small_aligner(self) -> Aligner:
+        """One that is good enough to tell heads apart."""
+        return self.learned_aligner(HEAD_SAMPLE)
 
 
 def turned(metric: str, value: float) -> float:

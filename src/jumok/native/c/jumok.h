@@ -79,6 +79,8 @@ typedef struct {
     double length_penalty;
     int32_t align;      /* 0: not asked for; n: by layer n of the decoder, the first is 1 */
     int32_t align_head; /* the first is 1; 0: the mean of the layer's heads */
+    int32_t align_after; /* it looks for a token in the step that reads it, not in that which writes
+                            it; for the last one of an answer without an end all the same */
 } jm_options;
 
 /* Answer a of sentence i, best first: its tokens and log_probs stand at

@@ -243,10 +243,10 @@ static double length_penalty(int32_t length, double alpha) {
 
 /* What is written of an answer, at this place; NULL: not wanted. The sum of its log-probabilities,
  * as exact as math.fsum in all but the rarest cases. */
-static double trace(const beam *b, int32_t W, const answer *a, const jm_answers *out,
-                    int64_t place) {
+static double trace(const beam *b, int32_t W, const answer *a, const jm_answers *out, int64_t place,
+                    int after) {
     double sum = 0, lost = 0;
-    branch at = a->last;
+    branch at = a->last, later = at;
     for (int32_t t = a->time;; t--) {
         const double value = at.log_prob, next = sum + value;
         lost += fabs(sum) >= fabs(value) ? (sum - next) + value : (value - next) + sum;
@@ -256,9 +256,10 @@ static double trace(const beam *b, int32_t W, const answer *a, const jm_answers 
             out->log_probs[place + t] = at.log_prob;
         }
         if (out && out->places) {
-            out->places[place + t] = at.place;
-            out->looks[place + t] = at.look;
+            out->places[place + t] = after ? later.place : at.place;
+            out->looks[place + t] = after ? later.look : at.look;
         }
+        later = at;
         if (t == 0) return sum + lost;
         at = b->history[(int64_t)(t - 1) * W + at.parent];
     }
@@ -268,7 +269,7 @@ static void find_answer(search *s, beam *b, branch last) {
     answer *a = &b->found[b->count++];
     *a = (answer){s->time, last.token == JM_EOS, last, 0};
     if (s->W > 1)
-        a->score = trace(b, s->W, a, NULL, 0) /
+        a->score = trace(b, s->W, a, NULL, 0, 0) /
                    length_penalty(s->time + 1, s->plan->options->length_penalty);
 }
 
@@ -293,7 +294,8 @@ static void write_answers(search *s, beam *b) {
         const int64_t place = s->plan->places[b->number] + (int64_t)n * b->limit;
         out->lengths[at] = n < b->count ? b->found[n].time + 1 : -1;
         out->finished[at] = n < b->count && b->found[n].finished;
-        if (n < b->count) trace(b, s->W, &b->found[n], out, place);
+        if (n < b->count)
+            trace(b, s->W, &b->found[n], out, place, s->plan->options->align_after);
     }
 }
 
