@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from tests.fuzz import formats
 
 from jumok.architectures import LuongConfig
 from jumok.checkpoint.bundled import bundled
@@ -174,7 +175,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         picture,
         archive,
     )
-}
+} | formats.targets(as_file)
 
 
 def check(name: str, data: bytes) -> str:
@@ -218,4 +219,5 @@ def first_inputs() -> dict[str, list[bytes]]:
         "settings": [(bundled()["rnn"].parent / "runs" / "rnn" / "config.toml").read_bytes()],
         "picture": [picture_file.getvalue()],
         "archive": [packed.getvalue()],
+        **formats.inputs(),
     }
