@@ -103,6 +103,11 @@ def test_unsound_lists_of_parts(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="two parts have one name"):
         Package(path)
     data = bytearray(packed(path, {"a": b"x"}).read_bytes())
+    data[data.index(b"PK\x01\x02") + 10] = 99
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="compressed in an unknown way, 99\n.*part a"):
+        Package(path)
+    data = bytearray(packed(path, {"a": b"x"}).read_bytes())
     data[data.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(data)
     with pytest.raises(DataError, match="protected by a password\n.*part a"):

@@ -23,6 +23,7 @@ import pyarrow as pa
 import zstandard
 from PIL import Image
 from pyarrow.parquet import write_table
+from tests.fuzz import formats
 
 from jumok.architectures import LuongConfig
 from jumok.checkpoint.bundled import bundled
@@ -251,7 +252,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         picture,
         archive,
     )
-}
+} | formats.targets(as_file)
 
 
 def check(name: str, data: bytes) -> str:
@@ -310,4 +311,5 @@ def first_inputs() -> dict[str, list[bytes]]:
         "settings": [(bundled()["rnn"].parent / "runs" / "rnn" / "config.toml").read_bytes()],
         "picture": [picture_file.getvalue()],
         "archive": [packed.getvalue()],
+        **formats.inputs(),
     }

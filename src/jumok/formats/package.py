@@ -21,6 +21,7 @@ MOST_UNPACKED = 4 << 30
 MOST_RATIO = 200
 FREE_OF_RATIO = 64 << 20  # what unpacks to less harms nobody
 CHUNK = 1 << 16
+KNOWN_COMPRESSION = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 OLD_OFFICE = bytes.fromhex("D0CF11E0A1B11AE1")
 
 PartWalk = Callable[[XmlStream, str], Walk]
@@ -116,6 +117,10 @@ class Package:
                 raise self._unsound("a part leads outside of the document", one.filename)
             if one.flag_bits & 1:
                 raise encrypted(self.where(one.filename))
+            if one.compress_type not in KNOWN_COMPRESSION:
+                raise self._unsound(
+                    f"a part is compressed in an unknown way, {one.compress_type}", one.filename
+                )
             seen.add(one.filename)
 
     def _bomb(self, size: str) -> DataError:
