@@ -83,7 +83,7 @@ class DataConfig:
     target_language: str = ""
     """Code such as `en`; also decides how BLEU splits words."""
     columns: str = ""
-    """Which columns are source and target: numbers such as `1,3`, or names, keys, languages: `de,en`."""
+    """Which columns are source and target: numbers such as `1,3`, or names, keys, languages: `en,de`."""
     images: str = ""
     """Folder or zip of pictures; the source lines are then their file names."""
     max_length: int = 128

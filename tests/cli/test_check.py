@@ -2,6 +2,7 @@
 
 import base64
 import json
+import lzma
 import re
 import zipfile
 from pathlib import Path
@@ -192,6 +193,28 @@ def test_sides_may_be_named_as_in_train(folder: Path, capsys: pytest.CaptureFixt
     named, placed = capsys.readouterr().out.split("train  ")[1:]
     assert named == placed
     assert run("train.en", "--target", "train.de", "-q") == 0
+
+
+def test_units_are_called_by_their_name_and_cleaned_as_objects(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tu = '<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>{}</seg></tuv></tu>'
+    pairs = [("one", "eins"), ("two", "zwei"), ("one", "eins"), ("three", "")]
+    Path("a.tmx").write_text(f"<tmx><body>{''.join(tu.format(*pair) for pair in pairs)}</body></tmx>")
+    assert run("a.tmx", "--fix") == 0
+    out = capsys.readouterr().out
+    assert "train            3 pairs   a.tmx\n                   a.tmx: en → de\n" in out
+    assert "unit 3\n                   unit 3 repeats unit 1\n" in out
+    assert "info             1 not translated yet\n                   unit 4\n" in out
+    assert "cleaned copy: a.clean.jsonl" in out
+    assert Path("a.clean.jsonl").read_text() == '{"en": "one", "de": "eins"}\n{"en": "two", "de": "zwei"}\n'
+
+
+def test_a_header_is_said_and_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.tsv.xz").write_bytes(lzma.compress(b"source\ttarget\none\teins\none\teins\n"))
+    assert run("a.tsv.xz", "--fix") == 0
+    assert "a.tsv.xz:1 names the columns (source, target) and is left out" in capsys.readouterr().out
+    assert lzma.decompress(Path("a.clean.tsv.xz").read_bytes()) == b"source\ttarget\none\teins\n"
 
 
 def test_a_shift_is_said_and_ends_with_three(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -259,10 +259,38 @@ def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     Path("test.en").write_text("a man\n")
     lines = [line.split("jumok translate -m runs/en-de")[1] for line in EXAMPLES.splitlines()[1:]]
-    assert len(lines) == 6
+    tuv = '<tuv xml:lang="{}"><seg>a man</seg></tuv>'
+    unit = f"<tu>{tuv.format('mul')}{tuv.format('iso8601')}</tu>"
+    Path("earlier.tmx").write_text(f"<tmx><body>{unit}</body></tmx>")
+    assert len(lines) == 7
     for line in lines:
         assert run(Path("demo/luong"), *shlex.split(line), stdin="Hello.\n").exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html"}
+
+
+def test_a_memory_is_reused_and_shown(folder: Path, translator: Translator, tmp_path: Path) -> None:
+    memory = tmp_path / "memory.tsv"
+    memory.write_text("a man\tein Mann\nthe dog sees it\tder Hund sieht es\n")
+    result = run(folder, "a  man", "the dog sees", "--memory", str(memory))
+    assert result.stdout == f"ein Mann\n{translator.translate('the dog sees').text}\n"
+    assert result.stderr == "memory: reused in 1 lines; similar entries for 1 (--json shows them)\n"
+    first, second, third = map(
+        json.loads,
+        run(folder, "a man", "the dog sees", "x", "--memory", str(memory), "--json").stdout.splitlines(),
+    )
+    entry = {"span": [0, 5], "source": "a man", "target": "ein Mann", "score": 1.0, "used": True}
+    assert first["matches"] == [entry]
+    assert [(one["target"], one["used"]) for one in second["matches"]] == [("der Hund sieht es", False)]
+    assert "matches" not in third
+    assert run(folder, "a man", "--memory", str(memory), "-q").stderr == ""
+
+
+@pytest.mark.parametrize("option", [("--stream",), ("--align",), ("--attention", "a.html")])
+def test_a_memory_shows_nothing_of_the_model(folder: Path, option: tuple[str, ...], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"--memory and {option[0]} cannot be had together"):
+        run(folder, "a man", "--memory", str(tmp_path / "a.tsv"), *option)
+    with pytest.raises(DataError, match="no such file"):
+        run(folder, "a man", "--memory", str(tmp_path / "a.tsv"))
 
 
 def test_bad_bytes_are_found_before_the_work_begins(folder: Path, tmp_path: Path) -> None:

@@ -143,6 +143,17 @@ def test_languages_by_file_names(source: str, target: str, languages: tuple[str,
     assert (plan.config.data.source_language, plan.config.data.target_language) == languages
 
 
+def test_languages_as_the_file_says() -> None:
+    told = replace(found(), languages=("de", "en"))
+    plan = make_plan({"data.source": "train.tmx"}, told, CPU)
+    assert (plan.config.data.source_language, plan.config.data.target_language) == ("de", "en")
+    assert reasons(plan)["data.source_language"] == "as the file says"
+    plan = make_plan({"data.source": "a.po"}, replace(found(), languages=("", "en")), CPU)
+    assert (plan.config.data.source_language, plan.config.data.target_language) == ("", "en")
+    plan = make_plan({"data.source": "a.tmx", "data.source_language": "nl"}, told, CPU)
+    assert (plan.config.data.source_language, plan.config.data.target_language) == ("nl", "en")
+
+
 def test_single_characters_are_more_pieces() -> None:
     """A run that goes through the data as often takes more steps."""
     kinds: list[dict[str, Any]] = [

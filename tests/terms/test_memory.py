@@ -77,6 +77,7 @@ def tmx(path: Path) -> str:
 def test_a_file_is_read_in_the_direction_of_the_model(tmp_path: Path) -> None:
     path = tmp_path / "a.tmx"
     assert read_memory(tmx(path), ("en", "de")).exact(PAIRS[0][0]) == MemoryMatch(*PAIRS[0], 1.0)
+    assert len(read_memory(tmx(path), ("en-US", "de-AT"))) == 3
     assert read_memory(tmx(path), ("de", "en")).exact(PAIRS[0][1]).target == PAIRS[0][0]
     with pytest.raises(ConfigError, match="cannot be told: there is en, de-de, fr"):
         read_memory(tmx(path), ("nl", "en"))

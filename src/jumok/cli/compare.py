@@ -26,9 +26,12 @@ EXAMPLES = """
 
 
 @command(EXAMPLES, json="The report as JSON on standard output.", quiet="Only the table.")
-@click.option("--source", "data__source", help="Source lines; or one TSV or JSONL file with both sides.")
+@click.option(
+    "--source", "data__source", help="Source lines; or one file with both sides (TSV, CSV, TMX, …)."
+)
 @click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
 @click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
+@click.option("--columns", "data__columns", metavar="A,B", help="Which columns, keys or languages of it.")
 @click.option("--valid-source", "data__valid_source", help="Validation source; else pairs are held out.")
 @click.option("--valid-target", "data__valid_target", help="Validation target.")
 @text("--test-source", metavar="FILE", help="What all are tested on.")

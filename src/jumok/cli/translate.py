@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
     from jumok.model import Model
     from jumok.progress import Progress
+    from jumok.terms.memory import TranslationMemory
 
 Form = Literal["text", "moses", "json"]
 Errors = Literal["strict", "replace"]
@@ -123,10 +124,7 @@ def translate(
     translator = writer.load(model, device, engine)
     check_drawing(search, translator.config.decoding, "--sample or --mbr N")
     if memory:
-        from jumok.terms.memory import read_memory
-
-        data = translator.config.data
-        search["memory"] = read_memory(memory, (data.source_language, data.target_language))
+        search["memory"] = memory_for(translator, memory)
     if context and not quiet:
         from jumok.cli.shared.conversation import warn_context
 
@@ -144,11 +142,23 @@ def translate(
             tokens += len(result.tokens)
             recalled.add(result)
     if not quiet and (source or output != "-"):
-        seconds = time.monotonic() - began
-        speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
-        say(f"{count:,} lines · {seconds:.1f} s · {speed} · {' '.join(writer.engine(translator).values())}")
+        say(summary(count, tokens, time.monotonic() - began, writer.engine(translator)))
     if memory and not quiet:
         say(str(recalled))
+
+
+def summary(lines: int, tokens: int, seconds: float, engine: dict[str, str]) -> str:
+    """What was done, how quickly, and by what."""
+    speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
+    return f"{lines:,} lines · {seconds:.1f} s · {speed} · {' '.join(engine.values())}"
+
+
+def memory_for(translator: "Translator", path: str) -> "TranslationMemory":
+    """The memory in a file, in the direction of the model."""
+    from jumok.terms.memory import read_memory
+
+    data = translator.config.data
+    return read_memory(path, (data.source_language, data.target_language))
 
 
 @dataclass

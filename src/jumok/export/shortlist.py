@@ -31,7 +31,7 @@ def training_data(data: DataConfig, files: Sequence[str] = ()) -> Corpus:
     if len(files) > 2:
         raise ConfigError(
             f"{len(files)} files are given for the shortlist",
-            hint="give --shortlist-from twice: source and target; or one TSV or JSONL file",
+            hint="give --shortlist-from twice: source and target; or one file with both sides",
         )
     if files:
         return open_corpus(*files)
@@ -43,7 +43,7 @@ def training_data(data: DataConfig, files: Sequence[str] = ()) -> Corpus:
         )
     raise ConfigError(
         "there is nothing to learn a shortlist from: the files that the model learned from are not there",
-        hint="give them: --shortlist-from train.src --shortlist-from train.tgt, or one TSV or JSONL file",
+        hint="give them: --shortlist-from train.src --shortlist-from train.tgt, or one file with both sides",
         code="no_sentences",
     )
 

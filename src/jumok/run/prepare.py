@@ -83,7 +83,7 @@ def open_corpora(config: RunConfig) -> Corpora:
     if not data.source:
         raise ConfigError(
             "there is no data to learn from",
-            hint="give --source FILE --target FILE, one TSV or JSONL file as --source, or --data dates",
+            hint="give --source FILE --target FILE, one file with both sides as --source, or --data dates",
         )
     if data.valid_target and not data.valid_source:
         raise ConfigError("--valid-target is given without --valid-source", hint="give both, or none")
@@ -109,7 +109,7 @@ def check_columns_fit(data: DataConfig) -> None:
     joint = data.source and not data.target or data.valid_source and not data.valid_target
     if data.columns and not joint:
         raise ConfigError(
-            f"data.columns={data.columns} is for a TSV or JSONL file with both sides, and none is given",
+            f"data.columns={data.columns} is for a file with both sides, and none is given",
             hint="give one file as --source, or leave out data.columns",
             code="bad_columns",
         )

@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from jumok.data.corpus import Corpus, open_corpus
+from jumok.data.headers import language_of
 from jumok.errors import ConfigError, DataError
 from jumok.terms.similar import NgramIndex, similarity
 from jumok.text.normalize import tidy
@@ -96,6 +97,7 @@ def _pairs(corpus: Corpus) -> Iterator[tuple[str, str]]:
 
 
 def _open(path: str, languages: tuple[str, str]) -> Corpus:
+    languages = language_of(languages[0]) or languages[0], language_of(languages[1]) or languages[1]
     if all(languages):
         try:
             corpus = open_corpus(path, columns=",".join(languages))
