@@ -13,7 +13,6 @@ from typing import Any
 from jumok.config import DataConfig, TextConfig
 from jumok.decoding.jobs import Job, Phrase, Request, SourceText, make_phrase
 from jumok.errors import LimitError
-from jumok.images.patches import PatchReader
 from jumok.text.beginning import beginning
 from jumok.text.icu import Span
 from jumok.text.languages import translates
@@ -166,9 +165,9 @@ def masker_of(
     tokenizers: Tokenizers, language: str, *, split: bool, protect: Protection
 ) -> TextMasker | None:
     """What lays texts out and masks what must survive; None where each source is one, as it is."""
-    if isinstance(tokenizers.source, PatchReader):
+    if tokenizers.pictures is not None:
         return None
-    encode = tokenizers.source.encode
+    encode = tokenizers.text_source.encode
     return TextMasker(language, split, protect, lambda text: len(encode(text)))
 
 

@@ -6,7 +6,7 @@ or one that nobody asked for, that is taken out. Spaces around a span are as in 
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from jumok.text.icu import Span
@@ -21,6 +21,7 @@ UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "wuu", "lzh", "
 """Languages that put no space between words."""
 DOTTED = frozenset({"tr", "az", "crh"})
 """Languages whose capital of i has a dot."""
+_LATIN = re.compile(r"[A-Za-z0-9]")
 _ALNUM = re.compile(r"[^\W_]")
 _BORDER = re.compile(r"\A|(?<=\s)(?=\S)|(?<=\w)(?=[.!?…:;。！？]{0,3}\Z)")
 
@@ -98,7 +99,9 @@ def found_spots(masked: Masked, answer: str) -> list[Spot]:
     signs = sorted({*wanted, *(MARKS if masked.marks else ())}, key=len, reverse=True)
     places: defaultdict[str, list[Span]] = defaultdict(list)
     if signs:
-        for match in re.finditer("|".join(map(bounded, signs)), answer):
+        inside = {f"{kept.sign}<" for kept in masked.kept if _LATIN.match(kept.before)}
+        inside |= {f"{kept.sign}>" for kept in masked.kept if _LATIN.match(kept.after)}
+        for match in re.finditer("|".join(bounded(sign, inside) for sign in signs), answer):
             places[match[0]].append(match.span())
     spots = []
     for sign, found in places.items():
@@ -111,10 +114,11 @@ def found_spots(masked: Masked, answer: str) -> list[Spot]:
     return made_up(masked, answer, spots) if masked.kept else spots
 
 
-def bounded(sign: str) -> str:
-    """The pattern of a sign; one of letters or digits is not a part of a longer word."""
-    before = r"(?<![A-Za-z0-9])" if re.match(r"[A-Za-z0-9]", sign) else ""
-    after = r"(?![A-Za-z0-9])" if re.search(r"[A-Za-z0-9]\Z", sign) else ""
+def bounded(sign: str, inside: Collection[str]) -> str:
+    """The pattern of a sign; one of letters or digits is no part of a longer word, unless it is one `inside`
+    the source: on its left (`<` behind the sign) or right (`>`)."""
+    before = r"(?<![A-Za-z0-9])" if _LATIN.match(sign) and f"{sign}<" not in inside else ""
+    after = r"(?![A-Za-z0-9])" if _LATIN.match(sign[-1:]) and f"{sign}>" not in inside else ""
     return before + re.escape(sign) + after
 
 
@@ -181,7 +185,7 @@ def is_nested(tags: Sequence[str]) -> bool:
 
 
 @dataclass(slots=True)
-class AnswerWriter:
+class RestoredText:
     """An answer as it is written, with spans in their places."""
 
     masked: Masked
@@ -229,7 +233,7 @@ def write(
     masked: Masked, answer: str, fills: Sequence[str], spots: Sequence[Spot], language: str
 ) -> tuple[str, tuple[int, ...]]:
     """The answer with spans in these spots, and where its characters went."""
-    writer, places, last = AnswerWriter(masked, fills, language), list[int](), 0
+    writer, places, last = RestoredText(masked, fills, language), list[int](), 0
     removed = False
     for spot in [*spots, Spot(len(answer), len(answer), None)]:
         for place in range(last, spot.begin):
