@@ -75,6 +75,21 @@ def check(config: object, section: str, *rules: tuple[str, bool, str]) -> None:
         require(holds, f"{section}.{name}", getattr(config, name), advice)
 
 
+@dataclass(frozen=True, slots=True)
+class AlignHead:
+    """What says which source token a target token came from: a head of the attention to the source."""
+
+    layer: int
+    """Of the decoder, from 0."""
+    head: int | None = None
+    """From 0; None: the mean of the layer's heads."""
+
+
+def taught_head(layers: int) -> AlignHead:
+    """The head that `training.align` teaches: the first of the last layer but one (Garg et al. 2019)."""
+    return AlignHead(max(layers - 2, 0), 0)
+
+
 class Architecture:
     """What anyone may ask of a model's settings, whichever it is. A subclass says where it differs."""
 
@@ -90,6 +105,13 @@ class Architecture:
     def attention(self) -> dict[Kind, tuple[int, int]]:
         """Layers and heads of each kind of attention that the model has."""
         return {}
+
+    @property
+    def mean_head(self) -> AlignHead | None:
+        """The mean of the last layer's heads, which aligns where no head is known; None without attention."""
+        if "cross" not in self.attention:
+            return None
+        return AlignHead(self.attention["cross"][0] - 1)
 
     @property
     def scoring(self) -> Scoring | None:

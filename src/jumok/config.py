@@ -172,6 +172,9 @@ class TrainingConfig:
     """With teacher_forcing below 1: its predictions are written step by step, after its own, as in use."""
     rdrop: float = 0.0
     """Weight of R-Drop: two passes with different dropout are pulled towards each other; 0 for one pass."""
+    align: float = 0.0
+    """Weight of guided alignment: one head of a Transformer learns which source token each target token comes
+    from, as two IBM models say; 0 for none."""
     ema: float = 0.0
     """Decay of the moving average of the weights that validation and the saved model use; 0 for none."""
     average: int = 0
@@ -201,7 +204,8 @@ class TrainingConfig:
         every = ("log_every", "validate_every", "save_every", "valid_sentences")
         check_range(self, "training", "above 0", "batch_tokens", "accumulate", "max_steps", "lr", *every)
         whole = ("warmup", "average", "patience", "threads")
-        check_range(self, "training", "from 0", "time_limit", "weight_decay", "clip", "rdrop", *whole)
+        check_range(self, "training", "from 0", "time_limit", "weight_decay", "clip", *whole)
+        check_range(self, "training", "from 0", "rdrop", "align")
         check_range(self, "training", "below 1", "momentum", "beta2", "label_smoothing", "ema")
         check_range(self, "training", "to 1", "teacher_forcing", "cooldown")
         early = (
@@ -289,6 +293,16 @@ class RunConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
+        if self.training.align:
+            weight, words = self.training.align, "it teaches a head of a Transformer that reads text"
+            fits = isinstance(self.model, TransformerConfig) and not self.data.images
+            require(fits, "training.align", weight, f"{words}: leave it out")
+            require(
+                self.training.batches != "packed",
+                "training.batches",
+                "packed",
+                "with training.align batches are sorted: leave it at auto",
+            )
         if not copies(self.model):
             return
         require(not self.data.images, "model.copy", "true", "a picture has no tokens to copy: leave it out")

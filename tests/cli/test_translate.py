@@ -19,6 +19,7 @@ from jumok.checkpoint.model import save_model
 from jumok.cli.translate import EXAMPLES, translate
 from jumok.config import DataConfig, DecodingConfig, LuongConfig, RunConfig, TextConfig
 from jumok.data.questions import join_question
+from jumok.decoding.links import align_words
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, DataError, LimitError
 from jumok.explain.trace import open_trace
@@ -200,14 +201,16 @@ def test_wrong_usage(folder: Path, args: list[str], message: str) -> None:
 
 
 def test_links_after_the_text(folder: Path) -> None:
-    expected = models.load(folder, "cpu").translate("a man", attention=True)
+    model = models.load(folder, "cpu")
+    expected = model.translate("a man", align=True)
+    links = str(align_words("a man", expected, model.tokenizers))
     first, blank = run(folder, "--align", "a man", "").stdout.splitlines()
-    assert first == f"{expected.text} ||| {expected.pharaoh()}"
+    assert first == f"{expected.text} ||| {links}"
     assert blank == " ||| "
     scored = run(folder, "--align", "--scores", "a man").stdout
-    assert scored == f"{expected.text}\t{expected.score:.4f} ||| {expected.pharaoh()}\n"
+    assert scored == f"{expected.text}\t{expected.score:.4f} ||| {links}\n"
     found = json.loads(run(folder, "--align", "--json", "--n-best", "2", "a man").stdout)
-    assert found["align"] == expected.pharaoh()
+    assert found["align"] == links
     assert found["words"]["src"] == ["a", "man"]
     assert len(found["alternatives"]) == 1
 
@@ -344,6 +347,9 @@ def test_a_translation_takes_no_torch(folder: Path, translator: Translator, tmp_
     done = jumok("evaluate", "-m", str(folder), *files, *metrics)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["speed"]["engine"]["name"] == "native"
+    done = jumok("translate", "-m", str(folder), "a man", "--align", "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    assert " ||| " in done.stdout
     done = jumok("translate", "-m", str(folder), "a man", "--sample", "--device", "cpu")
     assert "torch is not to be imported" in done.stderr  # the hook works: drawing at random takes torch
 
@@ -358,7 +364,6 @@ def test_a_translation_takes_no_torch(folder: Path, translator: Translator, tmp_
         (["--require", "a"], "require"),
         (["--no-repeat-ngram", "2"], "no_repeat_ngram"),
         (["--stream"], "stream"),
-        (["--align"], "attention"),
     ],
 )
 def test_what_a_chosen_engine_lacks_is_named(folder: Path, options: list[str], lack: str) -> None:

@@ -152,9 +152,13 @@ class AnswerWriter:
 
     def engine(self, model: "Translator") -> dict[str, str]:
         """What computes the answers."""
-        if self.align or self.attention or self.stream:
+        if self.attention or self.stream or (self.align and not model.aligns):
             return model.on_torch("attention").engine
         return model.engine_for(**self.search)
+
+    def traces(self, model: "Translator") -> bool:
+        """Whether answers are traced: attention is asked for, or links of a model that has none."""
+        return bool(self.attention) or (self.align and not model.aligns)
 
     def check(self, output: str) -> None:
         """Refuse what cannot be had together."""
@@ -178,9 +182,13 @@ class AnswerWriter:
 
     def load(self, path: str, device: str | None, engine: str) -> "Translator":
         """The model: one that can be looked into only if that is asked for, for it takes torch."""
-        module = "jumok.model" if self.align or self.attention else "jumok.decoding.translator"
+        module = "jumok.model" if self.attention else "jumok.decoding.translator"
         load: Callable[..., Translator] = import_module(module).load
-        return load(path, device, engine=engine, note=say_once(quiet=self.quiet))
+        model = load(path, device, engine=engine, note=say_once(quiet=self.quiet))
+        if not self.attention and self.traces(model):
+            load = import_module("jumok.model").load
+            model = load(path, device, engine=engine, note=say_once(quiet=True))
+        return model
 
     def write(
         self, model: "Translator", lines: Iterable[str], file: IO[bytes], block: int, progress: "Progress"
@@ -191,26 +199,25 @@ class AnswerWriter:
             yield from grow(model, lines, file, self.search)
             return
         results: Iterable[Translation]
-        if self.align or self.attention:
-            results = explained.traced(cast("Model", model), lines, block, self.search, progress)
+        asked = {**self.search, "align": self.align and model.aligns}
+        if self.traces(model):
+            results = explained.traced(cast("Model", model), lines, block, asked, progress)
         else:
-            results = model.translate_iter(lines, block=block, progress=progress, **self.search)
+            results = model.translate_iter(lines, block=block, progress=progress, **asked)
         for number, result in enumerate(results, start=1):
-            file.write(self.line(number, result).encode() + b"\n")
+            file.write(self.line(number, result, model).encode() + b"\n")
             if number % block == 0:
                 file.flush()
             yield result
 
-    def line(self, number: int, result: "Translation") -> str:
+    def line(self, number: int, result: "Translation", model: "Translator") -> str:
         """One answer as a line, and its attention in its place."""
-        links: dict[str, Any] = {}
-        if self.align or self.attention:
+        links = explained.align(result, model) if self.align else {}
+        if self.attention:
             from jumok.explain.traced import TracedTranslation
 
             assert isinstance(result, TracedTranslation)
-            links = explained.align(result) if self.align else {}
-            if self.attention:
-                explained.keep_attention(self.attention, number, result, quiet=self.quiet)
+            explained.keep_attention(self.attention, number, result, quiet=self.quiet)
         match self.form:
             case "json":
                 more = [answer_fields(answer) for answer in result.alternatives]

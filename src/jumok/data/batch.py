@@ -56,6 +56,7 @@ class Batch:
     target_lengths: Lengths  # (B,) with the BOS, or the EOS
     learned: bool = True  # whether anything is to be predicted
     patches: Tensor | None = None  # (N, P) bytes: what the source ids stand for, if it is pictures
+    aligned: Tensor | None = None  # (M,) the place of each target's partner in its source, -1: none; if known
 
     def __post_init__(self) -> None:
         assert self.numbers.shape == (self.room.numbers,)
@@ -133,8 +134,8 @@ class Batch:
         return self.with_tensors(Tensor.pin_memory) if torch.cuda.is_available() else self
 
     def with_tensors(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        patches = None if self.patches is None else change(self.patches)
-        return replace(self, numbers=change(self.numbers), patches=patches)
+        patches, aligned = (None if one is None else change(one) for one in (self.patches, self.aligned))
+        return replace(self, numbers=change(self.numbers), patches=patches, aligned=aligned)
 
     def unlearned(self) -> "Batch":
         """The same sentences with nothing to be predicted."""
@@ -162,8 +163,9 @@ class Batch:
         targets[2:4] -= int(t[begin])
         targets[4:6] -= int(s[begin])
         patches = None if self.patches is None else self.patches[s[begin] : s[end]]
+        aligned = None if self.aligned is None else self.aligned[t[begin] : t[end]]
         numbers = torch.cat((sources.flatten(), targets.flatten()))
-        return Batch(numbers, room, *lengths, learned=self.learned, patches=patches)
+        return Batch(numbers, room, *lengths, learned=self.learned, patches=patches, aligned=aligned)
 
 
 def exact_room(source_lengths: Lengths, target_lengths: Lengths) -> Room:

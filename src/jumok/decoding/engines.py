@@ -16,6 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal, Union, get_args
 
 from jumok.answers import Answer
+from jumok.architectures import AlignHead
 from jumok.checkpoint.contents import (
     WEIGHTS,
     Contents,
@@ -26,6 +27,7 @@ from jumok.checkpoint.contents import (
 )
 from jumok.checkpoint.manifest import first_whole
 from jumok.config import copies
+from jumok.decoding.heads import head_of
 from jumok.decoding.jobs import Job, Request
 from jumok.errors import ConfigError, ModelError, nearest
 from jumok.native.library import available, level_forced, library, thread_count, why_not
@@ -108,6 +110,17 @@ class NativeEngine:
         """That of the folder, read when it is first asked for."""
         return read_shortlist(self.contents)
 
+    @property
+    def align_head(self) -> AlignHead | None:
+        """The head that says where answers come from."""
+        return head_of(self.contents.config, self.contents.info)
+
+    def aligned(
+        self, jobs: Sequence[Job], answers: list[list[Answer]], request: Request
+    ) -> list[list[Answer]]:
+        """The answers with their alignments, if asked for: the search has written them down."""
+        return answers
+
     @staticmethod
     def lacks(request: Request) -> str:
         """The first option that is asked for and that only torch has; "" if there is none."""
@@ -124,7 +137,7 @@ class NativeEngine:
     def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
         """The answers to all jobs, in an order that suits the engine."""
         config, shortlist = request.decoding, self.shortlist if request.shortlist else None
-        options = SearchOptions.of(config)
+        options = SearchOptions.of(config, self.align_head if request.align else None)
         for batch in chunks(jobs):
             limits = [job.limit(config) for job in batch]
             prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None

@@ -6,12 +6,14 @@ from functools import cached_property, lru_cache, partial
 from jumok.answers import Answer
 from jumok.checkpoint.contents import Contents
 from jumok.config import DecodingConfig
+from jumok.decoding.aligned import align_answers
 from jumok.decoding.batched import device_of, make_search, score_targets, search, token_budget
 from jumok.decoding.beam import BeamTree
 from jumok.decoding.device import DeviceSearch, preferred, supports
 from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
 from jumok.decoding.greedy import Choose
+from jumok.decoding.heads import head_of
 from jumok.decoding.jobs import Job, Request, batches, pair_size, token_spellings
 from jumok.decoding.mbr import by_agreement
 from jumok.decoding.results import Joint
@@ -61,6 +63,13 @@ class TorchEngine:
                     self.model, [job.source for job in batch], [job.prefix for job in batch]
                 )
             yield batch, log_probs
+
+    def aligned(
+        self, jobs: Sequence[Job], answers: list[list[Answer]], request: Request
+    ) -> list[list[Answer]]:
+        """The answers with their alignments, if asked for: by one more pass through the model."""
+        head = head_of(self.contents.config, self.contents.info) if request.align else None
+        return answers if head is None else align_answers(self.model, jobs, answers, head)
 
     def to_torch(self) -> "TorchEngine":
         return self

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from jumok.answers import Answer, NotFiniteError
+from jumok.answers import Answer
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
+from jumok.decoding.heads import head_of, no_head
 from jumok.decoding.hypotheses import hypotheses_of, tokens_of
 from jumok.decoding.jobs import (
     BATCH_TOKENS,
@@ -33,7 +34,7 @@ from jumok.decoding.parts import (
     texts_read,
 )
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation, sum_up
-from jumok.decoding.troubles import explain_trouble
+from jumok.decoding.troubles import explain_trouble, explained
 from jumok.errors import DataError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginning
@@ -159,8 +160,8 @@ class Translator:
         To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require`, `long`, `sentences`, `protect` and `keep` of `Request`. The answer to a text never depends
-        on the others.
+        `require`, `long`, `sentences`, `protect`, `keep` and `align` of `Request`. No answer depends on the
+        other texts.
 
         A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
         the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
@@ -199,8 +200,13 @@ class Translator:
         from jumok.decoding.stream import Final
 
         may_loop, joint = partial(self.may_loop, text, request), self.joint(made.layout)
-        for part in self._engine.to_torch().grow(made.jobs, request, self.explained, may_loop, joint):
-            yield Final(self.finish(text, made.layout, part, request)) if isinstance(part, list) else part
+        engine = self._engine.to_torch()
+        for part in engine.grow(made.jobs, request, self.explained, may_loop, joint):
+            if not isinstance(part, list):
+                yield part
+                continue
+            answers = engine.aligned(made.jobs, part, request)
+            yield Final(self.finish(text, made.layout, answers, request))
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
@@ -275,6 +281,8 @@ class Translator:
         """
         if request.long is None and self.config.data.long == "cut":
             request = replace(request, long="cut")
+        if request.align and not self.aligns:
+            raise no_head(self.config)
         split, protect = self.splits(request), self.protects(request)
         return make_jobs(
             self.read(texts), request, self.tokenizers, self.config.data, before, split=split, protect=protect
@@ -291,6 +299,11 @@ class Translator:
     def splits(self, request: Request) -> bool:
         """Whether texts are translated sentence by sentence."""
         return self.sentence_habit.split if request.sentences == "auto" else request.sentences == "split"
+
+    @property
+    def aligns(self) -> bool:
+        """Whether `align` can be asked for: the model has attention to a source that is text."""
+        return self.tokenizers.pictures is None and head_of(self.config, self._about) is not None
 
     @property
     def sentence_habit(self) -> SentenceHabit:
@@ -376,20 +389,13 @@ class Translator:
         todo = dict.fromkeys(job for one in made for job in one.jobs)
         known = dict[Job, list[Answer]]()
         for batch, answers in engine.answers(list(todo), request, self.explained):
-            known.update(zip(batch, answers, strict=True))
+            known.update(zip(batch, engine.aligned(batch, answers, request), strict=True))
             progress("translating", len(texts) * len(known) // len(todo), len(texts))
         return [(text, one, [known[job] for job in one.jobs]) for text, one in zip(texts, made, strict=True)]
 
-    @contextmanager
-    def explained(self, batch: Sequence[Job]) -> Iterator[None]:
+    def explained(self, batch: Sequence[Job]) -> AbstractContextManager[None]:
         """The model's own troubles with these jobs as errors that say what to do."""
-        try:
-            yield
-        except (LookupError, NotFiniteError, MemoryError, RuntimeError) as error:
-            explained = self.explain(error, batch)
-            if explained is error:
-                raise
-            raise explained from None
+        return explained(batch, self.tokenizers)
 
     def explain(self, error: Exception, batch: Sequence[Job]) -> Exception:
         """A model's trouble as an error that says what to do, with the text where it is known."""

@@ -1,6 +1,7 @@
 """A model's own troubles as errors that say what to do."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from jumok.answers import NotFiniteError
 from jumok.decoding.jobs import Job
@@ -28,3 +29,15 @@ def explain_trouble(error: Exception, batch: Sequence[Job], tokenizers: Tokenize
             code="out_of_memory",
         )
     return error
+
+
+@contextmanager
+def explained(batch: Sequence[Job], tokenizers: Tokenizers) -> Iterator[None]:
+    """A model's troubles with these jobs as errors that say what to do."""
+    try:
+        yield
+    except (LookupError, NotFiniteError, MemoryError, RuntimeError) as error:
+        known = explain_trouble(error, batch, tokenizers)
+        if known is error:
+            raise
+        raise known from None

@@ -224,24 +224,6 @@ def links(weights: ArrayLike, *, threshold: float = THRESHOLD, end: bool = True)
     return [link for link in found if link.weight >= threshold and not (end and link.source == last)]
 
 
-def text_links(
-    model: Seq2Seq, tokenizers: Tokenizers, parts: Sequence[tuple[Source, Sequence[int]]]
-) -> list[Link] | None:
-    """The links of a text from the ids of each of its sentences, source and answer; words count through it.
-
-    None for a model without attention, and for a text without sentences.
-    """
-    found, read, written = list[Link](), 0, 0
-    for source, ids in parts:
-        attention = attention_of(model, tokenizers, source, ids[:-1] if ids[-1:] == [EOS] else ids)
-        if attention is None:
-            return None
-        words = attention.words()
-        found += [Link(one.source + read, one.target + written, one.weight) for one in links(words.pick())]
-        read, written = read + len(words.source) - 1, written + len(words.target) - 1
-    return found if parts else None
-
-
 def pharaoh(found: Iterable[Link]) -> str:
     """Links in Pharaoh's form: `0-0 3-1 2-3`, source before target, words counted from 0."""
     return " ".join(f"{link.source}-{link.target}" for link in found)

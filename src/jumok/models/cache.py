@@ -16,6 +16,7 @@ from torch import Tensor
 
 from jumok.backends.torch import TorchBackend
 from jumok.backends.values import Kind, Projected
+from jumok.models.guide import HeadGuide
 from jumok.models.interface import join_padded, longest
 from jumok.nn.attention import Projection
 from jumok.nn.copying import Pointed
@@ -53,9 +54,11 @@ class WholePass:
         kind: Kind,
         spans: Spans,
         memory: tuple[Tensor, Spans] | None = None,
+        guide: HeadGuide | None = None,
     ) -> None:
         self.ops, self.heads, self.kind, self.spans = ops, heads, kind, spans
         self.memory = memory  # the source's states (N, D) and who sees them
+        self.guide = guide
 
     def attend_self(self, qkv: Projected, layer: int) -> Tensor:
         heads = self.heads
@@ -69,6 +72,8 @@ class WholePass:
         self.memory = (states, spans)
         heads = self.heads
         pair = (query, keys_values)
+        if self.guide is not None:
+            self.guide.see(layer, *pair, heads.count, spans, scale=heads.scale)
         return self.ops.attend(pair, heads.count, spans, scale=heads.scale, where=("cross", layer))
 
 

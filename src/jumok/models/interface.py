@@ -15,10 +15,12 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor, nn
 
+from jumok.architectures import AlignHead
 from jumok.backends.edits import Edits
 from jumok.backends.head import chunk_rows
 from jumok.backends.recording import RecordingBackend
 from jumok.backends.torch import TorchBackend
+from jumok.models.guide import HeadGuide
 from jumok.models.sentences import Sentences
 from jumok.nn.loss import rdrop_token_loss, token_loss
 
@@ -121,6 +123,7 @@ class Seq2Seq(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.ops: TorchBackend = TorchBackend()
+        self.guide: HeadGuide | None = None
         self.apart = False  # layers may not read each other's weights: processes share them out
 
     def forward(self, source: Sentences, target_in: Sentences) -> Prediction:
@@ -155,6 +158,17 @@ class Seq2Seq(nn.Module):
         other = copy.copy(self)
         other.ops = ops
         return other
+
+    def guided(self, guide: HeadGuide) -> Self:
+        """The same model for one teacher-forced pass that tells this guide where a head looks."""
+        other = copy.copy(self)
+        other.guide = guide
+        return other
+
+    @property
+    def taught_head(self) -> AlignHead:
+        """The head that is taught to align."""
+        raise NotImplementedError
 
     @property
     def fits_buffers(self) -> bool:

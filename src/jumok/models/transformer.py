@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from jumok.architectures import AlignHead, taught_head
 from jumok.backends.torch import TorchBackend, normed_by
 from jumok.backends.values import Projected
 from jumok.config import TransformerConfig
@@ -228,7 +229,8 @@ class TransformerSeq2Seq(Seq2Seq):
         positions = self.ops.positions("target", target_in, self.rows)
         end = target_in.longest if positions is target_in.positions else None
         across = target_in.spans_over(memory.source)
-        cache = WholePass(self.ops, self.heads, "dec_self", target_in.causal_spans, (memory.states, across))
+        past, source = target_in.causal_spans, (memory.states, across)
+        cache = WholePass(self.ops, self.heads, "dec_self", past, source, self.guide)
         x = self.decoded(target_in.tokens, positions, end, cache)  # (M, D)
         if self.copying is None:
             return HeadPrediction(x, self.head, self.ops)
@@ -261,6 +263,10 @@ class TransformerSeq2Seq(Seq2Seq):
     def head(self) -> Tensor:
         """The output projection (V, D)."""
         return self.target_embedding.weight if self.output is None else self.output.weight
+
+    @property
+    def taught_head(self) -> AlignHead:
+        return taught_head(len(self.decoder))
 
     @property
     def fits_buffers(self) -> bool:

@@ -81,13 +81,17 @@ class COptions(Structure):
     _fields_ = (
         *((name, c_int32) for name in ("beam", "n_best", "keep", "min_len", "threads", "rows")),
         ("length_penalty", c_double),
+        ("align", c_int32),
+        ("align_head", c_int32),
     )
 
 
 class CAnswers(Structure):
     """Where the answers are written to."""
 
-    _fields_ = (("tokens", c_void_p), ("log_probs", c_void_p), ("lengths", c_void_p), ("finished", c_void_p))
+    _fields_ = tuple(
+        (name, c_void_p) for name in ("tokens", "log_probs", "lengths", "finished", "places", "looks")
+    )
 
 
 FUNCTIONS = {

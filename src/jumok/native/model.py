@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jumok.answers import Answer, NotFiniteError, no_learned_row
-from jumok.architectures import ARCHS, LuongConfig, ModelConfig, TransformerConfig
+from jumok.architectures import ARCHS, AlignHead, LuongConfig, ModelConfig, TransformerConfig
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, ModelError, RunError
 from jumok.native.library import (
@@ -62,12 +62,16 @@ class SearchOptions:
     """Most answers to each sentence; 0 for as many as the beam is wide."""
     rows: int = 0
     """Most hypotheses that are computed together; 0 lets the library choose."""
+    align: AlignHead | None = None
+    """The head that says where answers come from; None: no one asks."""
 
     @staticmethod
-    def of(config: DecodingConfig) -> "SearchOptions":
+    def of(config: DecodingConfig, align: AlignHead | None = None) -> "SearchOptions":
         """The search of `n_best` answers with different texts: some of a beam may have the same."""
         keep = 1 if config.n_best == 1 else config.beam
-        return SearchOptions(config.beam, config.n_best, config.length_penalty, config.min_len, keep)
+        return SearchOptions(
+            config.beam, config.n_best, config.length_penalty, config.min_len, keep, align=align
+        )
 
     @property
     def kept(self) -> int:
@@ -150,19 +154,15 @@ class NativeModel:
                 setattr(batch, f"{name}_offsets", address(held[-1][1]))
         keep = options.kept
         room = int(bound.sum()) * keep
-        tokens, log_probs = np.zeros(room, np.int32), np.zeros(room, np.float32)
-        lengths, finished = (
-            np.full(len(sources) * keep, -1, np.int32),
-            np.zeros(len(sources) * keep, np.int32),
-        )
-        answers = CAnswers(*map(address, (tokens, log_probs, lengths, finished)))
+        found = SearchArrays.of(room, len(sources) * keep, aligned=options.align is not None)
+        answers = found.in_c()
         asked = c_options(options, threads or thread_count())
         bad = ctypes.c_int32(-1)
         code = self.library.c.jm_search(
             self._handle, ctypes.byref(batch), ctypes.byref(asked), ctypes.byref(answers), ctypes.byref(bad)
         )
         self._check(code, bad.value, sources)
-        return unpacked(bound, keep, tokens, log_probs, lengths, finished)
+        return unpacked(bound, keep, found, [len(source) for source in sources])
 
     def score(
         self, sources: Sequence[Ids], targets: Sequence[Ids], *, threads: int | None = None
@@ -258,6 +258,8 @@ def c_options(options: SearchOptions, threads: int) -> COptions:
         threads=threads,
         rows=options.rows,
         length_penalty=options.length_penalty,
+        align=0 if options.align is None else options.align.layer + 1,
+        align_head=0 if options.align is None or options.align.head is None else options.align.head + 1,
     )
 
 
@@ -275,24 +277,55 @@ def address(array: NDArray[Any]) -> int:
     return int(array.ctypes.data)
 
 
+@dataclass(frozen=True)
+class SearchArrays:
+    """What the library writes to; `places` and `looks` are empty where no alignment is asked for."""
+
+    tokens: NDArray[np.int32]
+    log_probs: NDArray[np.float32]
+    lengths: NDArray[np.int32]
+    finished: NDArray[np.int32]
+    places: NDArray[np.int32]
+    looks: NDArray[np.float32]
+
+    @staticmethod
+    def of(room: int, answers: int, *, aligned: bool) -> "SearchArrays":
+        """Room for so many tokens of so many answers."""
+        return SearchArrays(
+            np.zeros(room, np.int32),
+            np.zeros(room, np.float32),
+            np.full(answers, -1, np.int32),
+            np.zeros(answers, np.int32),
+            np.zeros(room * aligned, np.int32),
+            np.zeros(room * aligned, np.float32),
+        )
+
+    def in_c(self) -> CAnswers:
+        """Their addresses: they must live on."""
+        own = (self.tokens, self.log_probs, self.lengths, self.finished)
+        more = (self.places, self.looks) if len(self.places) else ()
+        return CAnswers(*map(address, (*own, *more)))
+
+    def alignment(self, begin: int, end: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
+        """Where the tokens in these places looked, and with which weight; nothing where no one asked."""
+        return tuple(self.places[begin:end].tolist()), tuple(self.looks[begin:end].tolist())
+
+
 def unpacked(
-    limits: NDArray[np.int32],
-    keep: int,
-    tokens: NDArray[np.int32],
-    log_probs: NDArray[np.float32],
-    lengths: NDArray[np.int32],
-    finished: NDArray[np.int32],
+    limits: NDArray[np.int32], keep: int, found: SearchArrays, sources: Sequence[int]
 ) -> list[list[Answer]]:
-    """The answers of each sentence from the arrays of jumok.h."""
+    """The answers of each sentence from the arrays of jumok.h; a source of no tokens aligns with nothing."""
     answers: list[list[Answer]] = []
     place = 0
     for i, limit in enumerate(limits.tolist()):
         mine: list[Answer] = []
         for a in range(keep):
-            length, ended = int(lengths[i * keep + a]), bool(finished[i * keep + a])
+            length, ended = int(found.lengths[i * keep + a]), bool(found.finished[i * keep + a])
             if length >= 0:
-                ids = tokens[place : place + length - ended].tolist()
-                mine.append(Answer(tuple(ids), tuple(log_probs[place : place + length].tolist()), ended))
+                end = place + length - ended
+                ids, log_probs = found.tokens[place:end], found.log_probs[place : place + length]
+                where = found.alignment(place, end) if sources[i] else ((), ())
+                mine.append(Answer(tuple(ids.tolist()), tuple(log_probs.tolist()), ended, *where))
             place += limit
         answers.append(mine)
     return answers

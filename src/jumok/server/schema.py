@@ -92,7 +92,9 @@ class SearchFields(RequestBody):
 class TranslateRequest(SearchFields):
     texts: Sources
     prefix: Text | Texts | None = Field(None, description="What answers begin with: one for all or one each.")
-    align: bool = Field(default=False, description="Also say which source word each target word came from.")
+    align: bool = Field(
+        default=False, description="Also say which source word, and which characters, each came from."
+    )
 
 
 class StreamRequest(SearchFields):
@@ -131,6 +133,14 @@ class SentenceOut(AnswerPart):
     tokens: tuple[int, int]
 
 
+class LinkOut(AnswerPart):
+    """A token of the answer and the characters of the source that it was written from, in code points."""
+
+    source: tuple[int, int]
+    target: tuple[int, int]
+    weight: float = Field(description="How much the aligning head looked there, from 0 to 1.")
+
+
 class HypothesisOut(AnswerPart):
     text: str
     score: float
@@ -138,6 +148,7 @@ class HypothesisOut(AnswerPart):
     finished: bool
     tokens: list[TokenOut]
     sentences: list[SentenceOut] = Field([], description="Of a text that was translated in parts.")
+    links: list[LinkOut] = Field([], description="One for each token, if `align` is asked for.")
 
 
 class TranslationOut(HypothesisOut):

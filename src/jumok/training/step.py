@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from jumok.config import TrainingConfig
 from jumok.data.batch import Batch
 from jumok.errors import ran_out_of_memory
+from jumok.models.guide import HeadGuide
 from jumok.models.interface import Memory, Prediction, Seq2Seq
 from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import PAD
@@ -134,18 +135,24 @@ def batch_loss(
     guesses replace part of it in a second pass (scheduled sampling in two parallel passes, Mihaylova &
     Martins 2019), the same code for every architecture. With `rollout` they come from a real loop over time
     instead, each after the ones that were fed before it (Bengio et al. 2015): slower, and errors pile up as
-    they do in use.
+    they do in use. A batch that knows its links also teaches one head, with the weight `align`.
     """
     source, target_in = sides_of(batch, fixed=fixed)
     target, smoothing = to_learn(batch), config.label_smoothing
     if config.teacher_forcing < 1:
         guess = rolled_out if config.rollout else with_guesses
         target_in = guess(model, source, target_in, config.teacher_forcing)
-    prediction = model.decode(target_in, model.encode(source))
-    if not config.rdrop:
-        return prediction.loss(target, smoothing)
-    again: Prediction = model.decode(target_in, model.encode(source))  # with other dropout
-    return prediction.rdrop_loss(again, target, smoothing, config.rdrop)
+    guide = None if batch.aligned is None else HeadGuide(model.taught_head, batch.aligned)
+    taught = model if guide is None else model.guided(guide)
+    prediction = taught.decode(target_in, model.encode(source))
+    if config.rdrop:
+        again: Prediction = model.decode(target_in, model.encode(source))  # with other dropout
+        loss, nll = prediction.rdrop_loss(again, target, smoothing, config.rdrop)
+    else:
+        loss, nll = prediction.loss(target, smoothing)
+    if guide is None or guide.loss is None:
+        return loss, nll
+    return loss + config.align * guide.loss, nll
 
 
 def to_learn(batch: Batch) -> Tensor:

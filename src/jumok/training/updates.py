@@ -9,6 +9,7 @@ import gc
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -17,12 +18,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from jumok.config import RunConfig
+from jumok.data.aligner import Aligner, learn_aligner, with_links
 from jumok.data.batch import Batch, Room, lay_rows, room_for
 from jumok.data.picture_store import PictureStore
 from jumok.data.prefetch import ahead
 from jumok.data.sampler import Cursor, Indices, packed_stream, stream
 from jumok.data.store import Store
 from jumok.errors import ConfigError, RunError
+from jumok.text.tokenizer import Tokenizers
 from jumok.training.captured import CapturedStep
 from jumok.training.distributed import World
 from jumok.training.shard import reduce_whole
@@ -40,6 +43,8 @@ class TrainingStores(Protocol):
     """What an update may ask of the prepared data."""
 
     @property
+    def tokenizers(self) -> Tokenizers: ...
+    @property
     def train(self) -> Store: ...
     @property
     def variants(self) -> Sequence[Store]: ...
@@ -47,14 +52,16 @@ class TrainingStores(Protocol):
 
 
 def packs(config: RunConfig, device: torch.device) -> bool:
-    """Whether batches have a fixed room: as set, else on a GPU, unless the weights are shared out."""
+    """Whether batches have a fixed room: as set, else on a GPU, unless weights are shared out or a head is
+    taught to align."""
     wanted, shard = config.training.batches, config.training.shard
     if wanted == "packed" and shard:
         raise ConfigError(
             "training.batches=packed and training.shard=true exclude each other",
             hint="leave training.batches at auto: shared-out weights read batches of like lengths",
         )
-    return wanted == "packed" or (wanted == "auto" and device.type == "cuda" and not shard)
+    plain = not (shard or config.training.align)
+    return wanted == "packed" or (wanted == "auto" and device.type == "cuda" and plain)
 
 
 @dataclass(kw_only=True)
@@ -107,7 +114,7 @@ class Updates:
 
     def batches_from(self, cursor: Cursor, step: int) -> Generator[tuple[list[Batch], Cursor], None, None]:
         """The same from a place in the data on, made by a thread while the model works on those before."""
-        room, parts = self.room, self.parts
+        room, parts, aligner = self.room, self.parts, self.aligner
         empty_too = room is not None and self.learner.model.fixed_shapes  # a captured step is replayed anyway
 
         def laid(update: tuple[Store, list[Indices], Cursor, int]) -> tuple[list[Batch], Cursor]:
@@ -116,7 +123,10 @@ class Updates:
                 store = store.moved(self.config.image.shift, self.config.seed, number)
             # A thread knows not which GPU is this process's, and pinning memory wakes the one it thinks of.
             with torch.cuda.device(self.device) if self.device.type == "cuda" else nullcontext():
-                batches = [lay_rows(store, rows, room).pin() for rows in pieces if empty_too or len(rows)]
+                batches = [lay_rows(store, rows, room) for rows in pieces if empty_too or len(rows)]
+                if aligner is not None:
+                    batches = [with_links(batch, aligner) for batch in batches]
+                batches = [batch.pin() for batch in batches]
             if self.config.training.shard:
                 # Processes that share out the weights must call each layer equally often.
                 blank = lay_rows(store, np.zeros(1, dtype=np.int64)).unlearned()
@@ -124,6 +134,17 @@ class Updates:
             return batches, after
 
         return ahead(self.by_epoch(cursor, step), laid)
+
+    @cached_property
+    def aligner(self) -> Aligner | None:
+        """Which tokens belong together, learned from the training data where a head is taught to align.
+
+        The same data gives the same, so a run that goes on goes on as it was.
+        """
+        if not self.config.training.align:
+            return None
+        both = self.prepared.tokenizers
+        return learn_aligner(self.prepared.train, (both.source.size, both.target.size))
 
     def by_epoch(self, cursor: Cursor, step: int) -> Iterator[tuple[Store, list[Indices], Cursor, int]]:
         """The pairs of this process's batches of each update, from each epoch's own store; and its number."""

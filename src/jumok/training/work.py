@@ -28,7 +28,6 @@ from jumok.errors import RunError
 from jumok.evaluation.metrics import bleu_tokenizer, measure
 from jumok.models.interface import Seq2Seq
 from jumok.text.marks import is_question
-from jumok.text.tokenizer import Tokenizers
 from jumok.training.log import Log
 from jumok.training.loop import Event, Validation, notice
 from jumok.training.state import LoopState
@@ -46,8 +45,6 @@ SEARCH_TOKENS = 1024  # in one batch of the validation search where memory is sh
 class PreparedData(TrainingStores, Protocol):
     """What a run may ask of the prepared data."""
 
-    @property
-    def tokenizers(self) -> Tokenizers: ...
     @property
     def valid(self) -> Store: ...
     @property

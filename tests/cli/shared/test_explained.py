@@ -39,7 +39,9 @@ def test_traces_come_in_order_and_in_blocks(model: Model) -> None:
 
 
 def test_every_architecture_is_aligned(model: Model) -> None:
-    found = [align(one) for one in traced(model, LINES, 9, {"max_len": 8}, no_progress)]
+    asked = {"max_len": 8, "align": model.aligns}
+    found = [align(one, model) for one in traced(model, LINES, 9, asked, no_progress)]
+    assert model.aligns or model.config.model.arch == "rnn"
     assert found[1] == {"align": "", "words": {"src": [], "tgt": []}}
     assert found[0]["words"]["src"] == ["a", "man", "rides", "a", "horse", "."]
     for one in found:
@@ -48,18 +50,20 @@ def test_every_architecture_is_aligned(model: Model) -> None:
             assert target < len(one["words"]["tgt"])
 
 
-def test_a_text_that_is_translated_in_parts_has_no_links() -> None:
-    model = Workshop().model("luong", max_length=8)
+def test_without_attention_a_text_that_is_translated_in_parts_has_no_links() -> None:
     whole = {"max_len": 4, "sentences": "as-is"}
-    [one] = traced(model, ["a man rides a horse. " * 3], 9, whole, no_progress)
+    text = "a man rides a horse. " * 3
+    blind, seeing = (Workshop().model(name, max_length=8) for name in ("rnn", "luong"))
+    [one] = traced(blind, [text], 9, whole, no_progress)
     assert one.text
-    assert align(one)["align"] == ""
+    assert align(one, blind)["align"] == ""
+    assert align(seeing.translate(text, align=True, **whole), seeing)["align"]
 
 
 def test_the_words_of_a_text_are_counted_through_its_sentences() -> None:
     model = Workshop().model("luong")
     lines = ["A man rides a horse. The dog sees!", "A man rides a horse.", "The dog sees!"]
-    both, *each = (align(one) for one in traced(model, lines, 9, {"max_len": 8}, no_progress))
+    both, *each = (align(one, model) for one in model.translate(lines, max_len=8, align=True))
     for side in ("src", "tgt"):
         assert both["words"][side] == each[0]["words"][side] + each[1]["words"][side]
     before = [len(each[0]["words"][side]) for side in ("src", "tgt")]

@@ -110,6 +110,11 @@ def test_alignments_link_words(client: httpx2.Client, model: str) -> None:
     words = results[0]["text"].split()
     assert all(source < 3 and target < max(len(words), 1) for source, target in pairs)
     assert results[1]["align"] is None
+    assert "links" not in results[1]
+    for link in results[0]["links"]:
+        assert texts[0][slice(*link["source"])].strip()
+        assert results[0]["text"][slice(*link["target"])].strip()
+        assert 0 <= link["weight"] <= 1
     whole = translate(client, model=model, texts=texts[2:], align=True, sentences="as-is")["results"][0]
     for one in (results[2], whole):  # in sentences, or in parts that the model can take
         assert len(one["sentences"]) > 1

@@ -31,23 +31,29 @@ def traced(
         progress("translating", done, None)
 
 
-def align(result: "TracedTranslation") -> dict[str, Any]:
-    """The links between words in Pharaoh's form, and the words they count from 0.
+def align(result: "Translation", model: "Translator") -> dict[str, Any]:
+    """The links between words in Pharaoh's form, and the words they count from 0, through the whole text.
 
-    A model without attention is aligned by influence. Words are counted through all sentences of a text. One
-    that was taken as it is, and is too long for the model, has no links.
+    A model without attention is aligned by influence, which takes its trace.
     """
+    if model.aligns:
+        from jumok.decoding.links import align_words
+
+        found = align_words(result.source, result, model.tokenizers)
+        return {"align": str(found), "words": {"src": list(found.source), "tgt": list(found.target)}}
+    from jumok.explain.traced import TracedTranslation
+
+    assert isinstance(result, TracedTranslation)
     traces = [part.trace for part in result.parts or (result,) if part.made is not None]
     cut = [one for trace in traces for one in trace.manifest["warnings"] if one["code"] == "source_truncated"]
     if not traces or cut:
         return {"align": "", "words": {"src": [], "tgt": []}}
-    method: Any = "cross" if result.attention.cross is not None else "influence"
     sides = {"src": "source", "tgt": "target"}
     words = {
         name: [word["text"] for one in traces for word in one.manifest[side]["words"] if "type" not in word]
         for name, side in sides.items()
     }
-    return {"align": result.pharaoh(method), "words": words}
+    return {"align": result.pharaoh("influence"), "words": words}
 
 
 def check_place(path: str) -> None:

@@ -52,6 +52,15 @@ static int are_options(const jm_options *o) {
            isfinite(o->length_penalty);
 }
 
+/* Whether the model has the head that is to align. */
+static int has_head(const jm_config *c, const jm_options *o, const jm_answers *answers) {
+    if (o->align == 0) return 1;
+    const int32_t layers = c->arch == JM_TRANSFORMER ? c->decoder_layers : c->arch == JM_LUONG;
+    const int32_t heads = c->arch == JM_TRANSFORMER ? c->heads : 1;
+    return o->align > 0 && o->align <= layers && o->align_head >= 0 && o->align_head <= heads &&
+           answers->places && answers->looks;
+}
+
 static int is_batch(const jm_model *model, const jm_batch *batch, int32_t *bad) {
     const int32_t V = model->config.target_vocab;
     if (!batch->limits) return 0;
@@ -172,7 +181,7 @@ int jm_search(const jm_model *model, const jm_batch *batch, const jm_options *op
     if (!model || !batch || batch->count < 0 || !are_options(options)) return JM_BAD_ARGUMENT;
     if (batch->count == 0) return JM_OK;
     if (!answers || !answers->tokens || !answers->log_probs || !answers->lengths ||
-        !answers->finished ||
+        !answers->finished || !has_head(&model->config, options, answers) ||
         !are_ids(batch->ids, batch->offsets, batch->count, 1, model->config.source_vocab, bad) ||
         !is_batch(model, batch, bad))
         return JM_BAD_ARGUMENT;
@@ -180,7 +189,9 @@ int jm_search(const jm_model *model, const jm_batch *batch, const jm_options *op
     size_of *sizes = sizes_of(batch);
     int64_t *places = malloc(((size_t)batch->count + 1) * sizeof *places);
     jm_filter *filter = malloc(sizeof *filter);
-    division d = {.plan = {.model = model, .batch = batch, .options = options, .answers = answers}};
+    jm_answers out = *answers;
+    if (!options->align) out.places = NULL;
+    division d = {.plan = {.model = model, .batch = batch, .options = options, .answers = &out}};
     int code = JM_NO_MEMORY;
     if (sizes && places && filter) {
         places[0] = 0;

@@ -87,6 +87,14 @@ typedef struct {
     const int32_t *limits;
 } jm_sources;
 
+/* Where the aligning head looks in a step: of each row the place of a source token, and the weight.
+ */
+typedef struct {
+    int32_t layer, head; /* head -1: the mean of the layer's */
+    int32_t *place;
+    float *weight;
+} jm_look;
+
 /* The live hypotheses of one step; those of one sentence stand together, sentences in order. All of
  * them have `time` tokens, so `token` stands at position `time` (and is BOS at time 0). */
 typedef struct {
@@ -98,6 +106,7 @@ typedef struct {
     const int32_t *parent;   /* (R) the row before that it grows from; at time 0 its sentence */
     const int32_t *ancestor; /* (R, stride) slots of its ancestors by time, at [time] its own */
     int64_t stride;
+    const jm_look *look; /* filled in by the step, or NULL: no one asks */
 } jm_rows;
 
 struct jm_arch {
@@ -115,6 +124,14 @@ struct jm_arch {
     int (*step)(void *state, const jm_rows *rows, float *features, jm_worker *worker);
     void (*end)(void *state);
 };
+
+/* ---- look.c: where a head looks ---- */
+
+/* Rows row..row + Q of a step, whose queries (heads of `size` floats end to end) see the same keys;
+ * 0, or -1: no memory. And one row whose weights are there already, times `share`. */
+int jm_look_at(const jm_look *look, int32_t row, const float *query, int64_t ldq, int32_t Q,
+               int32_t heads, int32_t size, float scale, const jm_memory *memory, jm_scratch *s);
+void jm_look_best(const jm_look *look, int32_t row, const float *weight, int32_t n, float share);
 
 extern const jm_arch jm_transformer; /* transformer.c */
 extern const jm_arch jm_recurrent;   /* recurrent.c: JM_RNN and JM_LUONG */

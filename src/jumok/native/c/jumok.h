@@ -77,17 +77,22 @@ typedef struct {
     int32_t threads;
     int32_t rows; /* most hypotheses of one sub-batch, 0: chosen here */
     double length_penalty;
+    int32_t align;      /* 0: not asked for; n: by layer n of the decoder, the first is 1 */
+    int32_t align_head; /* the first is 1; 0: the mean of the layer's heads */
 } jm_options;
 
 /* Answer a of sentence i, best first: its tokens and log_probs stand at
  * sum of keep * limits[j] over j < i, plus a * limits[i]. lengths[i * keep + a] counts the
  * log_probs; the end is one of them if finished[i * keep + a], and its token is written too. Length
- * -1: there is no such answer. */
+ * -1: there is no such answer. With options->align, `places` and `looks` stand like the log_probs:
+ * the source token, never its end, that the aligning head looked at most, and with which weight. */
 typedef struct {
     int32_t *tokens;
     float *log_probs;
     int32_t *lengths;
     int32_t *finished;
+    int32_t *places; /* or NULL, if not asked for */
+    float *looks;
 } jm_answers;
 
 JM_API const char *jm_version(void);

@@ -255,6 +255,10 @@ int jm_attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, int32_t
     return 0;
 }
 
+void jm_weights(const float *query, int32_t size, float scale, const jm_memory *m, float *weight) {
+    now()->weights(query, size, scale, m, weight);
+}
+
 void jm_halve(const float *x, int64_t ldx, int32_t R, int32_t size, uint16_t *y, int64_t ldy) {
     now()->halve(x, ldx, R, size, y, ldy);
 }

@@ -86,6 +86,11 @@ typedef struct {
 int jm_attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, int32_t size, float scale,
               const jm_memory *memory, float *out, int64_t ldo, jm_scratch *s);
 
+/* The weights of one query over n keys of one head, which stand as in jm_attend (no values, no
+ * index): weight[t] = softmax_t(scale * query . key[t]). There is room for jm_attend_stride(n). */
+void jm_weights(const float *query, int32_t size, float scale, const jm_memory *memory,
+                float *weight);
+
 /* Rows of `size` floats to the nearest bfloat16, even ones in a tie; what is not a number stays
  * none. A row of them is jm_half_size long, zeros at its end, in an order of its own. */
 static inline int32_t jm_half_size(int32_t size) { return (size + 31) / 32 * 32; }
@@ -133,6 +138,7 @@ typedef struct {
     void (*halve)(const float *, int64_t, int32_t, int32_t, uint16_t *, int64_t);
     void (*attend)(const float *, int64_t, int32_t, int32_t, int32_t, float, const jm_memory *,
                    float *, int64_t, float *);
+    void (*weights)(const float *, int32_t, float, const jm_memory *, float *);
     void (*sum_exp)(const float *, int32_t, float *, float *);
     int32_t (*top)(const float *, int32_t, int32_t, const uint8_t *, int32_t, float *, int32_t *,
                    int32_t);

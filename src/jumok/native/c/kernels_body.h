@@ -549,6 +549,16 @@ static void attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, in
     }
 }
 
+static void weights(const float *query, int32_t size, float scale, const jm_memory *m,
+                    float *weight) {
+    const rows_of keys = {(const char *)m->keys, m->stride * (m->half ? 2 : 4), m->index};
+    if (m->half)
+        scores(query, 0, 1, size, 1, scale, keys, m->n, weight, 0);
+    else
+        scores(query, 0, 1, size, 0, scale, keys, m->n, weight, 0);
+    if (m->n) softmax(weight, m->n);
+}
+
 /* ---- the best of all logits ---- */
 
 /* Into the list of the k best, best first; an equal one stays behind: it has the higher id. */
@@ -603,8 +613,8 @@ static int32_t top(const float *logits, int32_t n, int32_t first, const uint8_t 
 
 const jm_kernels *KERNELS(void) {
     static const jm_kernels table = {
-        linear_f32, linear_i8, quantise, layer_norm, halve,       attend, sum_exp, top,
-        add,        exp_all,   tanh_all, sigmoid_all, dot,    softmax, weighted_sum,
+        linear_f32, linear_i8, quantise, layer_norm,  halve, attend,  weights,      sum_exp,
+        top,        add,       exp_all,  tanh_all,    sigmoid_all,   dot,     softmax, weighted_sum,
     };
     return &table;
 }

@@ -439,6 +439,9 @@ static int attend_concat(const looking *at, int64_t row, int64_t first, int32_t 
         scores[t] = jm_dot(pair, s->parts->v_a, D);
     }
     jm_softmax(scores, count);
+    if (at->rows->look != NULL) {
+        jm_look_best(at->rows->look, (int32_t)row, scores, count, 1);
+    }
     jm_weighted_sum(at->joined + row * 2 * D, scores, s->memory + first * D, D, count, (int32_t)D);
     return 0;
 }
@@ -460,6 +463,10 @@ static void look(void *argument, int32_t group, jm_scratch *scratch)
         const jm_memory memory = {.keys = rows, .values = rows, .stride = D, .n = count};
         failed = jm_attend(at->asks + row * D, D, (int32_t)(behind - row), 1, (int32_t)D, 1,
                            &memory, at->joined + row * 2 * D, 2 * D, scratch);
+        if (at->rows->look != NULL && !failed) {
+            failed = jm_look_at(at->rows->look, (int32_t)row, at->asks + row * D, D,
+                                (int32_t)(behind - row), 1, (int32_t)D, 1, &memory, scratch);
+        }
     }
     if (failed) {
         atomic_store(&at->failed, 1);

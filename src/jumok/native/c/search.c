@@ -12,8 +12,8 @@
 
 /* One token of a hypothesis, and the slot of the step before that it grows from. */
 typedef struct {
-    int32_t parent, token;
-    float log_prob;
+    int32_t parent, token, place; /* place: the source token it was aligned with */
+    float log_prob, look;
 } branch;
 
 /* The last token of an answer is that of step `time`. */
@@ -51,6 +51,7 @@ typedef struct {
     jm_pick *picks;
     int32_t *taken; /* (W) how many pieces of each row have been taken */
     jm_projection projection;
+    jm_look look; /* place NULL: no one asks */
     jm_sources sources;
     void **memory;
     int32_t pieces, room, failed;
@@ -215,6 +216,12 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
     s->taken = take(s, (size_t)s->W, sizeof *s->taken);
     float *values = take(s, R * (size_t)k, sizeof *values);
     int32_t *ids = take(s, R * (size_t)k, sizeof *ids);
+    if (!scores && plan->options->align) {
+        s->look.layer = plan->options->align - 1;
+        s->look.head = plan->options->align_head - 1;
+        s->look.place = take(s, R, sizeof *s->look.place);
+        s->look.weight = take(s, R, sizeof *s->look.weight);
+    }
     if (s->failed) return -1;
     for (size_t r = 0; r < R; r++) {
         s->picks[r].values = values + r * (size_t)k;
@@ -234,18 +241,23 @@ static double length_penalty(int32_t length, double alpha) {
     return pow((5 + (double)length) / 6, alpha);
 }
 
-/* Tokens and log-probabilities of an answer; NULL: not wanted. The sum of the latter, as exact as
- * math.fsum in all but the rarest cases. */
-static double trace(const beam *b, int32_t W, const answer *a, int32_t *tokens, float *log_probs) {
+/* What is written of an answer, at this place; NULL: not wanted. The sum of its log-probabilities,
+ * as exact as math.fsum in all but the rarest cases. */
+static double trace(const beam *b, int32_t W, const answer *a, const jm_answers *out,
+                    int64_t place) {
     double sum = 0, lost = 0;
     branch at = a->last;
     for (int32_t t = a->time;; t--) {
         const double value = at.log_prob, next = sum + value;
         lost += fabs(sum) >= fabs(value) ? (sum - next) + value : (value - next) + sum;
         sum = next;
-        if (tokens) {
-            tokens[t] = at.token;
-            log_probs[t] = at.log_prob;
+        if (out) {
+            out->tokens[place + t] = at.token;
+            out->log_probs[place + t] = at.log_prob;
+        }
+        if (out && out->places) {
+            out->places[place + t] = at.place;
+            out->looks[place + t] = at.look;
         }
         if (t == 0) return sum + lost;
         at = b->history[(int64_t)(t - 1) * W + at.parent];
@@ -256,7 +268,7 @@ static void find_answer(search *s, beam *b, branch last) {
     answer *a = &b->found[b->count++];
     *a = (answer){s->time, last.token == JM_EOS, last, 0};
     if (s->W > 1)
-        a->score = trace(b, s->W, a, NULL, NULL) /
+        a->score = trace(b, s->W, a, NULL, 0) /
                    length_penalty(s->time + 1, s->plan->options->length_penalty);
 }
 
@@ -281,7 +293,7 @@ static void write_answers(search *s, beam *b) {
         const int64_t place = s->plan->places[b->number] + (int64_t)n * b->limit;
         out->lengths[at] = n < b->count ? b->found[n].time + 1 : -1;
         out->finished[at] = n < b->count && b->found[n].finished;
-        if (n < b->count) trace(b, s->W, &b->found[n], out->tokens + place, out->log_probs + place);
+        if (n < b->count) trace(b, s->W, &b->found[n], out, place);
     }
 }
 
@@ -338,7 +350,9 @@ static void grow_beam(search *s, int32_t first, int32_t last) {
         }
         if (best < 0) break;
         const int32_t j = s->taken[best - first]++;
-        const branch one = {best - first, s->picks[best].ids[j], s->picks[best].values[j]};
+        const branch one = {best - first, s->picks[best].ids[j],
+                            s->look.place ? s->look.place[best] : 0, s->picks[best].values[j],
+                            s->look.place ? s->look.weight[best] : 0};
         if (one.token == JM_EOS) {
             if (n < s->W) find_answer(s, b, one);
             continue;
@@ -387,8 +401,9 @@ static void ask(search *s, int scores) {
 /* Features, then the best pieces of each row. */
 static int look(search *s, void *state, int scores, jm_worker *worker, int32_t *bad) {
     const live *now = &s->now;
-    const jm_rows rows = {now->count, s->time,     now->token,    now->sentence,
-                          now->slot,  now->parent, now->ancestor, s->stride};
+    const jm_rows rows = {
+        now->count,    s->time,   now->token, now->sentence, now->slot, now->parent,
+        now->ancestor, s->stride, s->look.place ? &s->look : NULL};
     jm_step_begins(worker);
     const int code = s->plan->model->arch->step(state, &rows, s->features, worker);
     *bad = s->beams[now->sentence[0]].number;

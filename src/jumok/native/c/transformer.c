@@ -467,7 +467,8 @@ static void attend_past(transformer_state *s, const jm_rows *rows, int32_t n, jm
  */
 static void attend_source(transformer_state *s, const jm_rows *rows, int32_t n,
                           jm_worker *worker) {
-    const int32_t D = s->model->config.width;
+    const jm_config *c = &s->model->config;
+    const int32_t D = c->width;
     for (int32_t r = 0, next; r < rows->count; r = next) {
         const int32_t i = rows->sentence[r];
         for (next = r + 1; next < rows->count && rows->sentence[next] == i;) next++;
@@ -475,6 +476,10 @@ static void attend_source(transformer_state *s, const jm_rows *rows, int32_t n,
         cache.n = (int32_t)(s->offsets[i + 1] - s->offsets[i]);
         attend(s, s->wide + (int64_t)r * D, D, next - r, &cache, s->context + (int64_t)r * D,
                worker);
+        if (rows->look && rows->look->layer == n &&
+            jm_look_at(rows->look, r, s->wide + (int64_t)r * D, D, next - r, c->heads, D / c->heads,
+                       score_scale(c), &cache, &worker->scratch))
+            worker->failed = 1;
     }
 }
 

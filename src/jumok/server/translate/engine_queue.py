@@ -49,13 +49,18 @@ class EngineQueue:
         keys, work = list[Hashable](), 0
         for key, item in self._waiting.items():
             first = self._waiting[keys[0]] if keys else item
-            if (item.request.decoding, item.engine) != (first.request.decoding, first.engine):
+            if kind_of(item) != kind_of(first):
                 continue
             work += cost(item.job, item.request.decoding)
             if keys and work > WORK:
                 break
             keys.append(key)
         return answer_all({key: self._waiting.pop(key) for key in keys})
+
+
+def kind_of(item: EngineJob) -> tuple[object, ...]:
+    """What jobs must share to be searched in one call."""
+    return item.request.decoding, item.request.align, item.engine
 
 
 def answer_all(items: dict[Hashable, EngineJob]) -> list[Outcome]:

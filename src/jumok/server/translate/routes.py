@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from fastapi import Header, Request
 from fastapi.responses import Response, StreamingResponse
 
+from jumok.decoding.links import align_words
 from jumok.decoding.results import Score, Translation
 from jumok.decoding.stream import Partial
 from jumok.errors import DataError
-from jumok.explain.attention import pharaoh, text_links
 from jumok.server.analysis import CancelFlag
 from jumok.server.events import EVENTS, Event, stream_events
 from jumok.server.gates.bodies import api_router
@@ -40,13 +40,10 @@ async def translate(body: TranslateRequest, request: Request, services: SharedSe
     if isinstance(body.prefix, list) and len(body.prefix) != len(body.texts):
         raise bad_field("prefix", "give one for all texts, or one for each")
     began = time.perf_counter()
-    order, found = await answer_in_time(
-        request, services, translations(served, services, body.texts, body.chosen(), request)
-    )
-    lines: Sequence[str | None] = ()
-    if body.align:
-        work = services.analyst.run(align_all, served, order, found)
-        lines = await answer_in_time(request, services, work)
+    asked = body.chosen() | {"align": body.align and served.translator.aligns}
+    work = translations(served, services, body.texts, asked, request)
+    _, found = await answer_in_time(request, services, work)
+    lines = await asyncio.to_thread(align_all, served, found) if body.align else ()
     return await asyncio.to_thread(timed_answer, served, found, began, lines)
 
 
@@ -72,30 +69,27 @@ def timed_answer(
 
 
 def result_fields(answer: Translation | Score) -> dict[str, Any]:
-    """The members of one result: what the client sent is not sent back, nor that a text has no parts."""
+    """The members of one result: not what the client sent, nor parts and links if there are none."""
     fields = {name: value for name, value in answer.to_dict().items() if name not in ("source", "target")}
     for one in (fields, *fields.get("alternatives", ())):
-        if not one.get("sentences", True):
-            del one["sentences"]
+        for name in ("sentences", "links"):
+            if not one.get(name, True):
+                del one[name]
     return fields
 
 
-def align_all(
-    flag: CancelFlag, served: ServedModel, order: DecodingOrder, answers: Sequence[Translation]
-) -> list[str | None]:
+def align_all(served: ServedModel, answers: Sequence[Translation]) -> list[str | None]:
     """Which source word each target word came from, for each answer, in Pharaoh's form.
 
     Words are counted through the whole text. None for a model without attention, and for a blank text.
     """
-    translator, lines = served.translator, list[str | None]()
-    for made, answer in zip(order.parts, answers, strict=True):
-        flag.check()
-        ids = [token.id for token in answer.tokens]
-        spans = [span.tokens for span in answer.sentences] or [(0, len(ids))]
-        parts = [(job.source, ids[slice(*span)]) for job, span in zip(made.jobs, spans, strict=False)]
-        found = text_links(translator.model, translator.tokenizers, parts)
-        lines.append(None if found is None else pharaoh(found))
-    return lines
+    translator = served.translator
+    return [
+        str(align_words(one.source, one, translator.tokenizers))
+        if translator.aligns and one.source.strip()
+        else None
+        for one in answers
+    ]
 
 
 @router.post("/v1/translate/stream", response_class=StreamingResponse, responses=EVENTS)

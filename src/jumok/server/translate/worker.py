@@ -210,9 +210,12 @@ class Worker:
         return make_partial(self.translator.tokenizers.target, ticket.steps, leads, may_loop, joint)
 
     def _finish(self, ticket: Ticket) -> list[Translation]:
-        order = ticket.order
+        order, jobs = ticket.order, list(ticket.found)
+        engine = self.translator.engine_of(order.request)
+        answers = engine.aligned(jobs, list(ticket.found.values()), order.request)
+        found = dict(zip(jobs, answers, strict=True))
         return [
-            self.translator.finish(text, one.layout, [ticket.found[job] for job in one.jobs], order.request)
+            self.translator.finish(text, one.layout, [found[job] for job in one.jobs], order.request)
             for text, one in zip(order.texts, order.parts, strict=True)
         ]
 
