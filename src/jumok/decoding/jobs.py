@@ -174,7 +174,7 @@ class Phrase:
 def make_phrase(
     tokenizer: Tokenizer, texts: Sequence[str], *, once: bool = False, soft: bool = False, word: bool = False
 ) -> Phrase:
-    """The phrase of these texts, any one of which will do, in tokens that begin a word or go on after a sign."""
+    """The phrase of these texts, any one of which will do: as they begin a word, and as they follow a sign."""
     spellings = list[Spelling]()
     for text in texts:
         spelled, ids = tokenizer.spell(text), [tuple(tokenizer.encode(text))]
