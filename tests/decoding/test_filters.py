@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from tests.decoding.searches import beam_search, greedy
 
 from jumok.decoding.batched import USUAL
+from jumok.decoding.constraints import Constraint
 from jumok.decoding.filters import (
     FREE,
     LEARNED,
@@ -21,7 +22,6 @@ from jumok.decoding.filters import (
     require,
     written,
 )
-from jumok.decoding.constraints import Constraint
 from jumok.decoding.jobs import CHARACTER, Phrase, Spelling
 from jumok.text.tokenizer import EOS, FIRST_BYTE
 
@@ -157,7 +157,17 @@ def test_require_is_content_with_any_spelling() -> None:
 
 
 def test_require_writes_while_there_is_room() -> None:
-    keep = require([Constraint((Phrase((Spelling("abb", (6, 5)),)), Phrase((Spelling("bc", (7,)),)),), PIECES)])
+    keep = require(
+        [
+            Constraint(
+                (
+                    Phrase((Spelling("abb", (6, 5)),)),
+                    Phrase((Spelling("bc", (7,)),)),
+                ),
+                PIECES,
+            )
+        ]
+    )
     elsewhere = torch.zeros(1, V)
     elsewhere[0, 4] = 1.0
     assert left(keep, rows_of([], room=8), elsewhere) == [[0, 1, 3, 4, 5, 6, 7]]

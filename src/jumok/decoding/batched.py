@@ -66,7 +66,9 @@ def make_search(
     draws = config.draws or 1
     rows = [job for job in jobs for _ in range(draws)]
     limits = [job.limit(config) for job in rows]
-    constraints = [Constraint(job.phrases, spellings) if job.phrases else None for job in rows]
+    constraints = [
+        Constraint(job.phrases, spellings, job.width(config)) if job.phrases else None for job in rows
+    ]
     filters = make_filters(rows, config, constraints, banned)
     if config.draws:
         numbers = [

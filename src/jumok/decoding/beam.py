@@ -163,8 +163,8 @@ class BeamSearch(Search):
         self._beams = [Beam(sentence, limit, beam) for sentence, limit in enumerate(limits)]
         for one, constraint in zip(self._beams, constraints, strict=False):
             if constraint is not None:
-                one.constraint, one.width = constraint, constraint.width(beam)
-                one.live = [ROOT._replace(progress=Progress())]
+                one.constraint, one.live = constraint, [ROOT._replace(progress=Progress())]
+                one.width = constraint.width
         self._widest = max((one.width for one in self._beams), default=beam)
         self._free = all(one.constraint is None for one in self._beams)
         self._live = list(self._beams)  # of these the rows are, in turn

@@ -12,12 +12,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from jumok.answers import Answer, length_penalty
-from jumok.decoding.jobs import Phrase
-
-SOFT = 4.0
-"""Nats that an answer gains for a soft phrase in it: without it, it must be e⁴ ≈ 55 times as probable."""
-WIDEST = 32
-"""Phrases make a beam no wider than this."""
+from jumok.decoding.jobs import SOFT, WIDEST, Phrase
 
 
 def begins_word(before: bytes) -> bool:
@@ -61,21 +56,14 @@ class Constraint:
 
     phrases: tuple[Phrase, ...]
     pieces: Sequence[bytes]
+    width: int = WIDEST
+    """How many hypotheses a beam search keeps."""
     _completions: dict[str, list[list[int]]] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """Tokens of all phrases."""
-        return sum(phrase.size for phrase in self.phrases)
 
     @property
     def most_bonus(self) -> float:
         """What an answer gains that has all soft phrases."""
         return SOFT * sum(phrase.soft for phrase in self.phrases)
-
-    def width(self, beam: int) -> int:
-        """How many hypotheses are kept: room for every bank beside the usual beam."""
-        return max(beam, min(beam + self.size, WIDEST))
 
     def after(self, progress: Progress, token: int) -> Progress:
         """The progress after one more token."""
@@ -179,7 +167,7 @@ def completing(text: str, table: Sequence[Sequence[int]], written: bytes) -> Ite
 
 
 def in_turns(banks: Sequence[int]) -> list[int]:
-    """Places of candidates, given best first with their banks: one of each bank in turn, the highest first."""
+    """Places of candidates, given best first with their banks: one of each bank in turn, highest first."""
     waiting: dict[int, list[int]] = {}
     for place, bank in enumerate(banks):
         waiting.setdefault(bank, []).append(place)

@@ -22,6 +22,12 @@ BATCH_TOKENS = 4096
 """`batch_tokens` where nobody has chosen a number; a GPU takes more."""
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
+SOFT = 4.0
+"""Nats that an answer gains for a soft phrase in it: without it, it must be e⁴ ≈ 55 times as probable."""
+WIDEST = 32
+"""Phrases make a beam no wider than this."""
+MOST_PHRASES = 64
+"""Of one sentence; as in jumok.h."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,18 +180,14 @@ class Phrase:
 def make_phrase(
     tokenizer: Tokenizer, texts: Sequence[str], *, once: bool = False, soft: bool = False, word: bool = False
 ) -> Phrase:
-    """The phrase of these texts, any one of which will do: as they begin a word, and as they follow a sign."""
-    spellings = list[Spelling]()
+    """The phrase of these texts, any of which will do: as they begin, behind a space, and behind a sign."""
+    spellings, sign = list[Spelling](), tokenizer.encode("(")
     for text in texts:
-        spelled, ids = tokenizer.spell(text), [tuple(tokenizer.encode(text))]
-        before = tokenizer.encode("(")
-        after_sign = tokenizer.encode("(" + text)
-        if after_sign[: len(before)] == before:
-            ids.append(tuple(after_sign[len(before) :]))
-        for one in ids:
-            spelling = Spelling(spelled, one)
-            if spelling not in spellings and one:
-                spellings.append(spelling)
+        plain = tuple(tokenizer.encode(text))
+        behind = [tokenizer.encode(f"({space}{text}") for space in (" ", "")]
+        cut = [tuple(ids[len(sign) :]) for ids in behind if ids[: len(sign)] == sign]
+        new = [Spelling(tokenizer.spell(text), ids) for ids in (plain, *cut) if ids]
+        spellings += [one for one in dict.fromkeys(new) if one not in spellings]
     return Phrase(tuple(spellings), once, soft, word)
 
 
@@ -196,6 +198,19 @@ class Job:
     source: tuple[Any, ...]  # ids, or the bytes of patches
     prefix: tuple[int, ...] = ()
     phrases: tuple[Phrase, ...] = ()
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """All tokens that the answer may not lack."""
+        spelled = (i for phrase in self.phrases for spelling in phrase.spellings for i in spelling.ids)
+        return (*self.prefix, *spelled)
+
+    def width(self, config: DecodingConfig) -> int:
+        """How many hypotheses a search keeps: with phrases there is room for each token of them besides."""
+        if config.draws:
+            return config.draws
+        tokens = sum(phrase.size for phrase in self.phrases)
+        return max(config.beam, min(config.beam + tokens, WIDEST))
 
     def limit(self, config: DecodingConfig) -> int:
         """Most tokens of an answer, its end included.
@@ -229,7 +244,7 @@ def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterat
 
 def cost(job: Job, config: DecodingConfig) -> int:
     """The most places that a search can take up in a running batch: rows times source and new tokens."""
-    return (config.draws or config.beam) * (len(job.source) + 1 + job.limit(config))
+    return job.width(config) * (len(job.source) + 1 + job.limit(config))
 
 
 def pair_size(job: Job) -> int:

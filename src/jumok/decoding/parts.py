@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from jumok.config import DataConfig
-from jumok.decoding.jobs import Job, Phrase, Request, SourceText, make_phrase
+from jumok.decoding.jobs import MOST_PHRASES, Job, Phrase, Request, SourceText, make_phrase
 from jumok.errors import LimitError
 from jumok.text.beginning import beginning
 from jumok.text.marks import is_question
@@ -104,7 +104,9 @@ def make_jobs(
             layout, ids = cutter.cut(layout, ids)
         last = len(ids) - 1
         phrases = [
-            (*sentence_phrases(sentence, request, tokenizers), *(required if n == last else ()))
+            (*(required if n == last else ()), *sentence_phrases(sentence, request, tokenizers))[
+                :MOST_PHRASES
+            ]
             for n, sentence in enumerate(layout.sentences)
         ]
         jobs = tuple(
