@@ -15,6 +15,9 @@ from jumok.answers import Answer, length_penalty
 from jumok.decoding.jobs import SOFT, WIDEST, Phrase
 
 
+CLOSING = tuple(bytes([byte]) for byte in b".,;:!?)]}")
+
+
 def begins_word(before: bytes) -> bool:
     """Whether a word may begin behind these bytes of UTF-8: not after a letter or a digit.
 
@@ -26,6 +29,11 @@ def begins_word(before: bytes) -> bool:
     while place > 0 and before[place] < 0xC0:  # a byte that goes on
         place -= 1
     return before[place] in (0xC2, 0xE2) or before[place : place + 2] == b"\xe3\x80"
+
+
+def may_open(before: bytes) -> bool:
+    """Whether a word may be written right behind these bytes: not after a sign that closes."""
+    return begins_word(before) and before[-1:] not in CLOSING
 
 
 def occurs(phrase: Phrase, written: bytes, since: int = 0) -> bool:
@@ -97,7 +105,7 @@ class Constraint:
         """Whether a phrase whose tokens `head` end what is written would count when it is written out."""
         if not phrase.word or self.pieces[ids[0]][:1] == b" ":
             return True
-        return begins_word(written[: len(written) - sum(len(self.pieces[token]) for token in head)])
+        return may_open(written[: len(written) - sum(len(self.pieces[token]) for token in head)])
 
     def wanted(self, progress: Progress) -> list[int]:
         """The tokens that a missing phrase goes on with, each once."""

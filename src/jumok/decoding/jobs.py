@@ -9,12 +9,14 @@ from typing import Any, Literal, TypeVar, get_args
 
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, nearest
+from jumok.terms.glossary import Glossary, glossary_of
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
 
 T = TypeVar("T")
 Long = Literal["split", "cut", "error"]
 Sentences = Literal["auto", "split", "as-is"]
+GlossaryMode = Literal["strict", "soft"]
 Source = Sequence[int] | Sequence[bytes]
 """Ids of tokens, or the patches of a picture."""
 
@@ -41,6 +43,10 @@ class Request:
     """Texts that appear in no answer, not even inside a word."""
     require: tuple[str, ...] = ()
     """Texts that appear in every answer."""
+    glossary: Glossary | None = None
+    """Terms that are translated as it says, wherever a sentence has them."""
+    glossary_mode: GlossaryMode = "strict"
+    """strict: always; soft: unless the model finds an answer without far more probable."""
     long: Long | None = None
     """What happens to a source with more tokens than the model learned from; None is as in training."""
     sentences: Sentences = "auto"
@@ -54,6 +60,9 @@ class Request:
         if self.sentences not in get_args(Sentences):
             hint = nearest(str(self.sentences), get_args(Sentences))
             raise ConfigError(f"sentences={self.sentences!r} is unknown", hint=hint)
+        if self.glossary_mode not in get_args(GlossaryMode):
+            hint = nearest(str(self.glossary_mode), get_args(GlossaryMode))
+            raise ConfigError(f"glossary_mode={self.glossary_mode!r} is unknown", hint=hint)
         for name in ("ban", "require"):
             if not all(getattr(self, name)):
                 raise ConfigError(f"{name} has an empty text", hint="give at least one character")
@@ -92,6 +101,8 @@ def make_request(defaults: DecodingConfig, options: Mapping[str, Any]) -> Reques
     asked = {name: value for name, value in options.items() if name in own}
     for name in ("ban", "require"):
         asked[name] = _texts(asked.get(name, ()))
+    if asked.get("glossary") is not None:
+        asked["glossary"] = glossary_of(asked["glossary"])
     prefix = asked.get("prefix") or ""
     asked["prefix"] = tidy(prefix) if isinstance(prefix, str) else _texts(prefix)
     return Request(decoding=chosen, **asked)
@@ -157,6 +168,7 @@ class Spelling:
     text: str
     """In the characters that tokens are made of (`Tokenizer.spell`)."""
     ids: tuple[int, ...]
+    """None: it counts, but a search does not begin it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +190,18 @@ class Phrase:
 
 
 def make_phrase(
-    tokenizer: Tokenizer, texts: Sequence[str], *, once: bool = False, soft: bool = False, word: bool = False
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    also: Sequence[str] = (),
+    *,
+    once: bool = False,
+    soft: bool = False,
+    word: bool = False,
 ) -> Phrase:
-    """The phrase of these texts, any of which will do: as they begin, behind a space, and behind a sign."""
+    """The phrase of these texts, any of which will do: as they begin, behind a space, and behind a sign.
+
+    Those of `also` count too if the model writes them of its own accord.
+    """
     spellings, sign = list[Spelling](), tokenizer.encode("(")
     for text in texts:
         plain = tuple(tokenizer.encode(text))
@@ -188,6 +209,7 @@ def make_phrase(
         cut = [tuple(ids[len(sign) :]) for ids in behind if ids[: len(sign)] == sign]
         new = [Spelling(tokenizer.spell(text), ids) for ids in (plain, *cut) if ids]
         spellings += [one for one in dict.fromkeys(new) if one not in spellings]
+    spellings += [Spelling(tokenizer.spell(text), ()) for text in also]
     return Phrase(tuple(spellings), once, soft, word)
 
 

@@ -72,7 +72,7 @@ typedef struct {
     const int64_t *first;     /* the phrases of each sentence, at most JM_MOST_PHRASES */
     const int32_t *flags;     /* of each phrase */
     const int64_t *spellings; /* of each phrase, at least one */
-    const int32_t *ids;       /* the tokens of each spelling, at least one */
+    const int32_t *ids;       /* the tokens of each spelling; none: it counts, but is not begun */
     const int64_t *id_offsets;
     const int32_t *text_of; /* what each spelling writes: one of the texts */
     const uint8_t *texts;   /* UTF-8, all different, none empty */

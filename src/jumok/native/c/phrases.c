@@ -52,6 +52,11 @@ static int begins_word(const uint8_t *before, int64_t n) {
            (before[at] == 0xe3 && at + 1 < n && before[at + 1] == 0x80);
 }
 
+/* Whether a word may be written right behind these bytes: not after a sign that closes. */
+static int may_open(const uint8_t *before, int64_t n) {
+    return begins_word(before, n) && !(n > 0 && memchr(".,;:!?)]}", before[n - 1], 9));
+}
+
 /* Whether a phrase stands in the n bytes written and ends behind the first `since` of them. */
 static int occurs(const jm_phrases *p, int64_t phrase, const uint8_t *written, int64_t n,
                   int64_t since) {
@@ -109,7 +114,7 @@ static int is_begun(const jm_phrasing *g, const void *at, int64_t phrase, const 
         piece_of(p, ids[j], &n);
         length += n;
     }
-    return length <= now->bytes && begins_word(const_bytes(g, at), now->bytes - length);
+    return length <= now->bytes && may_open(const_bytes(g, at), now->bytes - length);
 }
 
 /* The tokens that missing phrases go on with, each once, to `ids` if that is not NULL; the most
@@ -311,7 +316,7 @@ int jm_are_phrases(const jm_phrases *p, int32_t count, int32_t vocab, int32_t be
         p->first[count] != p->phrase_count ||
         !are_offsets(p->spellings, p->phrase_count, 1, LONG) ||
         p->spellings[p->phrase_count] != p->spelling_count ||
-        !are_offsets(p->id_offsets, p->spelling_count, 1, LONG) ||
+        !are_offsets(p->id_offsets, p->spelling_count, 0, LONG) ||
         !are_offsets(p->text_offsets, p->text_count, 1, LONG) ||
         !are_offsets(p->piece_offsets, vocab, 0, LONG) || p->id_offsets[p->spelling_count] > LONG * 16)
         return 0;
