@@ -11,8 +11,11 @@ from itertools import pairwise
 from typing import Any
 
 from jumok.config import DataConfig, TextConfig
-from jumok.decoding.jobs import Job, Phrase, Request, SourceText, make_phrase
+from jumok.decoding.constraints import occurs
+from jumok.decoding.jobs import MOST_PHRASES, Job, Phrase, Request, SourceText, make_phrase
+from jumok.decoding.results import TermUse
 from jumok.errors import LimitError
+from jumok.terms.matching import NO_SPACES, TermMatch
 from jumok.text.beginning import beginning
 from jumok.text.icu import Span
 from jumok.text.languages import translates
@@ -111,10 +114,10 @@ def make_jobs(
         outer = [n for n in range(len(ids)) if not (layout.masks and layout.masks[n].inner)]
         phrases = [
             (
-                *sentence_phrases(sentence, request, tokenizers),
-                *kept_phrases(layout, n, tokenizers),
                 *(required if n == outer[-1] else ()),
-            )
+                *kept_phrases(layout, n, tokenizers),
+                *sentence_phrases(sentence, request, tokenizers, data.source_language),
+            )[:MOST_PHRASES]
             for n, sentence in enumerate(layout.sentences)
         ]
         jobs = tuple(
@@ -136,9 +139,42 @@ def kept_phrases(layout: TextLayout, number: int, tokenizers: Tokenizers) -> tup
     )
 
 
-def sentence_phrases(sentence: str, request: Request, tokenizers: Tokenizers) -> tuple[Phrase, ...]:
+def sentence_phrases(
+    sentence: str, request: Request, tokenizers: Tokenizers, language: str = ""
+) -> tuple[Phrase, ...]:
     """What the answer to this sentence of a source must contain because of what stands in it."""
-    return ()
+    return tuple(phrase for _, phrase in sentence_terms(sentence, request, tokenizers, language))
+
+
+def sentence_terms(
+    sentence: str, request: Request, tokenizers: Tokenizers, language: str
+) -> list[tuple[TermMatch, Phrase]]:
+    """The terms of the glossary in a sentence of a source, each once, and what they ask of the answer."""
+    if request.glossary is None or tokenizers.pictures is not None:
+        return []
+    found = request.glossary.find(sentence, language)
+    matches = {(match.targets, match.also): match for match in reversed(found)}
+    soft = request.glossary_mode == "soft"
+    return [
+        (match, make_phrase(tokenizers.target, targets, also, soft=soft, word=begins_with_word(targets)))
+        for (targets, also), match in reversed(matches.items())
+    ]
+
+
+def term_uses(
+    layout: TextLayout, answers: Sequence[str], request: Request, tokenizers: Tokenizers, language: str
+) -> tuple[TermUse, ...]:
+    """The terms of each sentence of a text, and whether its answer has them."""
+    return tuple(
+        TermUse(term.text, term.targets, occurs(phrase, tokenizers.target.spell(answer).encode()))
+        for sentence, answer in zip(layout.sentences, answers, strict=True)
+        for term, phrase in sentence_terms(sentence, request, tokenizers, language)
+    )
+
+
+def begins_with_word(texts: Sequence[str]) -> bool:
+    """Whether these are words with spaces between them, which count only where a word begins."""
+    return all(text[0].isalnum() and not NO_SPACES.match(text) for text in texts)
 
 
 def protection_of(

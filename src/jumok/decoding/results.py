@@ -49,6 +49,15 @@ class TextLink:
         return TextLink(source.source_span(self.source), target.span(self.target), self.weight)
 
 
+@dataclass(frozen=True, slots=True)
+class TermUse:
+    """A term of the glossary in the source, what may stand for it, and whether that is in the answer."""
+
+    source: str
+    targets: tuple[str, ...]
+    present: bool
+
+
 class JsonResult:
     """What can be written as JSON."""
 
@@ -92,6 +101,8 @@ class Translation(Hypothesis):
     source: str = ""
     alternatives: tuple[Hypothesis, ...] = ()
     """The second best answer and so on, when `n_best` is above 1."""
+    terms: tuple[TermUse, ...] = ()
+    """The terms of the glossary that the source has, sentence by sentence."""
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:

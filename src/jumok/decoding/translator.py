@@ -31,6 +31,7 @@ from jumok.decoding.parts import (
     make_jobs,
     protection_of,
     sentence_habit,
+    term_uses,
     texts_read,
 )
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation, sum_up
@@ -160,8 +161,8 @@ class Translator:
         To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require`, `long`, `sentences`, `protect`, `keep` and `align` of `Request`. No answer depends on the
-        other texts.
+        `require`, `glossary`, `glossary_mode`, `long`, `sentences`, `protect`, `keep` and `align` of
+        `Request`. A glossary is the path of a TSV or a mapping. No answer depends on the other texts.
 
         A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
         the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
@@ -329,7 +330,11 @@ class Translator:
     ) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
         parts = self.parts(text, layout, answers, request)
-        return self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
+        made = self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
+        if request.glossary is None:
+            return made
+        best, language = [part[0].text for part in parts], self.config.data.source_language
+        return replace(made, terms=term_uses(layout, best, request, self.tokenizers, language))
 
     def parts(
         self,
