@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from jumok.text.icu import Span
 from jumok.text.marks import MARKS
 from jumok.text.masks import KeptSpan, Masked
-from jumok.text.protected import protected_spans
+from jumok.text.protected import ProtectedKind, protected_spans
 from jumok.text.sentences import base
 
-FORMAT = frozenset({"placeholder", "message", "tag"})
+FORMAT = frozenset[ProtectedKind](("placeholder", "message", "tag"))
 """Kinds that a program reads: what a model makes up of them is taken out."""
 UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "wuu", "lzh", "bo"})
 """Languages that put no space between words."""
@@ -123,12 +123,14 @@ def bounded(sign: str, inside: Collection[str]) -> str:
 
 
 def made_up(masked: Masked, answer: str, spots: list[Spot]) -> list[Spot]:
-    """The spots, and those of formats that the model did not read: taken for spans that are missing."""
+    """The spots, and those of formats, or of kinds that the source has, which the model did not read: taken
+    for spans that are missing."""
     taken = {spot.kept for spot in spots}
     missing = [number for number in range(len(masked.kept)) if number not in taken]
+    kinds = FORMAT | {kept.kind for kept in masked.kept}
     for span in protected_spans(answer):
         text = answer[span.begin : span.end]
-        if span.kind not in FORMAT or text in masked.text:
+        if span.kind not in kinds or text in masked.text:
             continue
         if all(span.end <= spot.begin or spot.end <= span.begin for spot in spots):
             missing.sort(key=lambda number: masked.kept[number].text != text)
@@ -203,7 +205,8 @@ class RestoredText:
             self.last = None
             if character == " " and following and following == last.after:
                 return
-            if self.apart(last.after, _ALNUM.match(character) is not None, put_in=self.put_in):
+            runs_on = runs_together(self.text[-1:], character) and not _LATIN.match(last.after)
+            if runs_on or self.apart(last.after, _ALNUM.match(character) is not None, put_in=self.put_in):
                 self.text += " "
         self.text += self.cased(character)
 
@@ -214,7 +217,8 @@ class RestoredText:
             self.text = text[:-1]
         elif text:
             near = self.last is not None or _ALNUM.match(text[-1]) is not None
-            if self.apart(kept.before, near, put_in=put_in):
+            runs_on = runs_together(text[-1], self.fills[number]) and not _LATIN.match(kept.before)
+            if runs_on or self.apart(kept.before, near, put_in=put_in):
                 self.text += " "
         self.text += self.fills[number]
         self.last, self.put_in = kept, put_in
@@ -227,6 +231,11 @@ class RestoredText:
         if not self.masked.capitals:
             return character
         return "İ" if character == "i" and base(self.language) in DOTTED else character.upper()
+
+
+def runs_together(left: str, right: str) -> bool:
+    """Whether two texts would become one word, such as `%PRODUCTNAME` and what follows it."""
+    return _LATIN.match(left) is not None and _LATIN.match(right) is not None
 
 
 def write(
