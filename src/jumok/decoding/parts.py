@@ -115,7 +115,7 @@ def make_jobs(
         phrases = [
             (
                 *(required if n == outer[-1] else ()),
-                *kept_phrases(layout, n, tokenizers),
+                *kept_phrases(layout, n, tokenizers, request.decoding.max_len // 2),
                 *sentence_phrases(sentence, request, tokenizers, data.source_language),
             )[:MOST_PHRASES]
             for n, sentence in enumerate(layout.sentences)
@@ -127,16 +127,21 @@ def make_jobs(
     return made
 
 
-def kept_phrases(layout: TextLayout, number: int, tokenizers: Tokenizers) -> tuple[Phrase, ...]:
-    """What the answer to a sentence must have exactly once: spans of it that no mark stands for."""
+def kept_phrases(layout: TextLayout, number: int, tokenizers: Tokenizers, room: int) -> tuple[Phrase, ...]:
+    """What the answer to a sentence must have exactly once: spans of it that no mark stands for.
+
+    Those without room, in tokens, are put in when the answer is there.
+    """
     if not layout.masks:
         return ()
     texts = [kept.sign for kept in layout.masks[number].kept]
-    return tuple(
-        make_phrase(tokenizers.target, [text], once=True)
-        for text in dict.fromkeys(texts)
-        if text not in MARKS and texts.count(text) == 1
-    )
+    found = list[Phrase]()
+    for text in dict.fromkeys(texts):
+        if text not in MARKS and texts.count(text) == 1:
+            phrase = make_phrase(tokenizers.target, [text], once=True)
+            room -= phrase.size
+            found += [phrase] if room >= 0 else []
+    return tuple(found)
 
 
 def sentence_phrases(
@@ -294,12 +299,13 @@ def within(layout: TextLayout, inner: Sequence[TextLayout]) -> TextLayout:
     for one, gap in zip(inner, layout.gaps[1:], strict=True):
         first, *between = one.gaps
         gaps[-1] += first
-        gaps += between or [""]
+        gaps += between
         gaps[-1] += gap
         sentences += one.sentences
         masks += one.masks or [Masked(text, text) for text in one.sentences]
     said = tuple(masks) if any(not mask.plain or mask.marks for mask in masks) else ()
-    return TextLayout(tuple(sentences), tuple(gaps), layout.kept, said)
+    kept = layout.kept or any(gap.strip() for gap in gaps)  # what is only protected stands in a gap
+    return TextLayout(tuple(sentences), tuple(gaps), kept, said)
 
 
 def cut_spans(

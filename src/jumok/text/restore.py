@@ -99,8 +99,9 @@ def found_spots(masked: Masked, answer: str) -> list[Spot]:
     signs = sorted({*wanted, *(MARKS if masked.marks else ())}, key=len, reverse=True)
     places: defaultdict[str, list[Span]] = defaultdict(list)
     if signs:
-        inside = {f"{kept.sign}<" for kept in masked.kept if _LATIN.match(kept.before)}
-        inside |= {f"{kept.sign}>" for kept in masked.kept if _LATIN.match(kept.after)}
+        free = [kept for kept in masked.kept if kept.kind in FORMAT]  # `%s` is one wherever it stands
+        inside = {f"{kept.sign}<" for kept in masked.kept if kept in free or _LATIN.match(kept.before)}
+        inside |= {f"{kept.sign}>" for kept in masked.kept if kept in free or _LATIN.match(kept.after)}
         for match in re.finditer("|".join(bounded(sign, inside) for sign in signs), answer):
             places[match[0]].append(match.span())
     spots = []
