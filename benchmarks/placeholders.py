@@ -34,10 +34,12 @@ PATTERNS = {
     "icu": r"\{\s*\w+,\s*(?:plural|select|selectordinal),",
     "tag": r"</?[a-z][^<>]*>",
     "printf": r"%(?:\d+\$)?[sd]\b|%\d\b",
-    "product": r"%[A-Z]{4,}|\$[\[(][A-Za-z0-9_]+[\])]",
+    "product": r"%[A-Z]{4,}|\$[\[(][A-Za-z_][A-Za-z0-9_]*[\])]",
     "url": r"https?://[^\s<>\"'),]+[\w/]",
 }
 ANY = re.compile("|".join(PATTERNS.values()))
+HEAD = re.compile(PATTERNS["icu"])
+KEY = re.compile(r"\s*(=\d+|\w+)\s*\{")
 PARAGRAPH = re.compile(r"<p\b[^>]*>(.*?)</p>", re.DOTALL)
 LONGEST = 400  # characters
 
@@ -106,7 +108,25 @@ def chosen(given: Sequence[Path], count: int) -> list[StringPair]:
 
 
 def signs(text: str) -> Counter[str]:
-    return Counter(match[0] for match in ANY.finditer(text))
+    """The placeholders of a string; of an ICU message its head, its keys, and those of its texts."""
+    head = HEAD.search(text)
+    if not head:
+        return Counter(match[0] for match in ANY.finditer(text))
+    found, place = signs(text[: head.start()]) + Counter([" ".join(head[0].split())]), head.end()
+    while key := KEY.match(text, place):
+        end = closing(text, key.end())
+        found += Counter([f"{key[1]} {{"]) + signs(text[key.end() : end])
+        place = end + 1
+    return found + signs(text[place:].lstrip().removeprefix("}"))
+
+
+def closing(text: str, place: int) -> int:
+    """Where the brace stands that closes what `place` stands in."""
+    depth = 1
+    while depth and place < len(text):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        place += 1
+    return place - 1
 
 
 def places(text: str) -> dict[str, float]:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from tests.decoding.searches import beam_search, greedy
 
 from jumok.decoding.batched import USUAL
+from jumok.decoding.constraints import Constraint
 from jumok.decoding.filters import (
     FREE,
     LEARNED,
@@ -97,7 +98,7 @@ def test_an_earlier_filter_goes_before_a_later_one() -> None:
 
 
 def test_require_waits_until_the_model_wants_to_end() -> None:
-    keep = require([[Phrase((Spelling("abb", (6, 5)),))]], PIECES)
+    keep = require([Constraint((Phrase((Spelling("abb", (6, 5)),)),), PIECES)])
     ending = torch.zeros(1, V)
     ending[0, EOS] = 1.0
     free = [0, 1, 3, 4, 5, 6, 7]
@@ -151,12 +152,22 @@ def test_random_bytes_are_always_text(seed, length) -> None:
 
 
 def test_require_is_content_with_any_spelling() -> None:
-    keep = require([[Phrase((Spelling("abb", (6, 5)),))]], PIECES)
+    keep = require([Constraint((Phrase((Spelling("abb", (6, 5)),)),), PIECES)])
     assert EOS in left(keep, rows_of([4, 5, 5]))[0]
 
 
 def test_require_writes_while_there_is_room() -> None:
-    keep = require([[Phrase((Spelling("abb", (6, 5)),)), Phrase((Spelling("bc", (7,)),))]], PIECES)
+    keep = require(
+        [
+            Constraint(
+                (
+                    Phrase((Spelling("abb", (6, 5)),)),
+                    Phrase((Spelling("bc", (7,)),)),
+                ),
+                PIECES,
+            )
+        ]
+    )
     elsewhere = torch.zeros(1, V)
     elsewhere[0, 4] = 1.0
     assert left(keep, rows_of([], room=8), elsewhere) == [[0, 1, 3, 4, 5, 6, 7]]
@@ -189,7 +200,7 @@ def test_banned_text_never_appears(bench, seed, beam, texts) -> None:
 @given(seed=SEEDS, beam=st.integers(1, 4), phrases=st.lists(IDS, min_size=1, max_size=2))
 def test_required_text_always_appears(bench, seed, beam, phrases) -> None:
     wanted = [Phrase((Spelling(written(ids, PIECES).decode(), tuple(ids)),)) for ids in phrases]
-    for _, answer in search(bench, seed, [require([wanted, wanted], PIECES)], beam, limit=9):
+    for _, answer in search(bench, seed, [require([Constraint(tuple(wanted), PIECES)] * 2)], beam, limit=9):
         for phrase in wanted:
             assert phrase.spellings[0].text.encode() in written(answer.ids, PIECES)
 

@@ -234,8 +234,10 @@ def test_options_of_the_call_are_kept(rnn: Translator) -> None:
         "prefix": "a b",
         "long": "cut",
         "sentences": "as-is",
+        "protect": False,
+        "keep": (),
     }
-    kept = {"long": "error", "sentences": "as-is"}
+    kept = {"long": "error", "sentences": "as-is", "protect": False, "keep": ()}
     assert compile_ops([], rnn, TEXT, {"long": "error"}).options == kept
     assert compile_ops([], rnn, TEXT).edits == Edits()
 

@@ -10,7 +10,7 @@ from jumok.text.protected import apart, has_words, overlapping, protected_spans
 
 KINDS = {
     "placeholder": (
-        "{name} {0} {} {0:.2f} %s %d %(n)d %1$s %.2f %% %n %1 %{count} %PRODUCTNAME %APPDATA% ${x} "
+        "{name} {0} {} {0:.2f} %s %d %(n)d %1$s %.2f %% %n %1 %{count} %PRODUCTNAME %APPDATA% %C3%A4 ${x} "
         "$[officename] $(ARG1) {{x}} #{x} [%key:component::x::y%]"
     ),
     "tag": "<b> </b> <x/> <br> <emph> <ahelp> <text:span> </a>",

@@ -78,6 +78,9 @@ def test_places_of_an_answer_grow_and_end_inside(
         ("a {x} b", "{y} c", "{x} c"),
         ("a {x} b", "⓹ c ⓵", "c {x}"),
         ("{n} files", "⓵ 文件", "{n} 文件"),
+        ("%PRODUCTNAME-Hilfe", "⓵Help", "%PRODUCTNAME Help"),
+        ("Hilfe-%PRODUCTNAME-Hilfe", "Help⓵", "Help%PRODUCTNAME"),
+        ("in sensor.a_b(c)", "in⓵ c", "in sensor.a_b c"),
     ],
 )
 def test_answers(source: str, answer: str, text: str) -> None:
@@ -89,7 +92,7 @@ def test_what_stands_for_itself_is_counted_and_mended() -> None:
     assert restore(signs, "Nutze %s von %s in {name} jetzt").text == "Nutze %s von %s in {name} jetzt"
     assert restore(signs, "Nutze %s in {nam} jetzt").text.count("%s") == 2
     assert restore(signs, "Nutze %s von %s in {nam} jetzt").text == "Nutze %s von %s in {name} jetzt"
-    assert restore(masked("Code 12345 here", marks=False), "Code 123456 hier").text.count("12345") == 2
+    assert restore(masked("Code 12345 here", marks=False), "Code 123456 hier").text == "Code 12345 hier"
 
 
 def test_capitals_come_back_but_not_in_spans() -> None:

@@ -8,6 +8,7 @@ from torch import Tensor
 from jumok.answers import Answer
 from jumok.config import DecodingConfig
 from jumok.decoding.beam import BeamSearch, BeamTree
+from jumok.decoding.constraints import Constraint
 from jumok.decoding.filters import NEVER, Filter, WholeCharacters, at_least, force_prefix, no_repeat, require
 from jumok.decoding.greedy import Choose, GreedySearch, sampler, uniforms
 from jumok.decoding.jobs import BATCH_TOKENS, Job, Source
@@ -65,7 +66,10 @@ def make_search(
     draws = config.draws or 1
     rows = [job for job in jobs for _ in range(draws)]
     limits = [job.limit(config) for job in rows]
-    filters = make_filters(rows, config, spellings, banned)
+    constraints = [
+        Constraint(job.phrases, spellings, job.width(config)) if job.phrases else None for job in rows
+    ]
+    filters = make_filters(rows, config, constraints, banned)
     if config.draws:
         numbers = [
             uniforms(job.source, limit, seed=config.seed, draw=row % draws)
@@ -81,7 +85,9 @@ def make_search(
             choose=choose,
             device=device,
         )
-    if config.beam == 1 and len(jobs) > 1:  # the same as a beam of one, and quicker for many rows
+    if (
+        config.beam == 1 and len(jobs) > 1 and not any(constraints)
+    ):  # the same as a beam of one, and quicker for many rows
         return GreedySearch(limits, filters, device=device)
     return BeamSearch(
         limits,
@@ -91,6 +97,7 @@ def make_search(
         length_penalty=config.length_penalty,
         device=device,
         record=record,
+        constraints=constraints,
     )
 
 
@@ -125,14 +132,17 @@ def score_targets(
 
 
 def make_filters(
-    jobs: Sequence[Job], config: DecodingConfig, spellings: Sequence[bytes], banned: Sequence[Filter]
+    jobs: Sequence[Job],
+    config: DecodingConfig,
+    constraints: Sequence[Constraint | None],
+    banned: Sequence[Filter],
 ) -> list[Filter]:
-    """The filters of one batch; where two cannot both be kept the earlier one is."""
+    """The filters of one batch; where two cannot both be kept the earlier one is. A beam sees to phrases."""
     filters: list[Filter] = [USUAL]
     if any(job.prefix for job in jobs):
         filters.append(force_prefix([job.prefix for job in jobs]))
-    if any(job.phrases for job in jobs):
-        filters.append(require([job.phrases for job in jobs], spellings))
+    if config.draws and any(constraints):
+        filters.append(require(constraints))
     filters += banned
     if config.no_repeat_ngram:
         filters.append(no_repeat(config.no_repeat_ngram))

@@ -12,24 +12,22 @@ was kept, what was rejected, and why it came out as it did.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from math import inf, isfinite
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from jumok.answers import Answer, normalised, ranked
+from jumok.answers import Answer, normalised
+from jumok.decoding.beam_branches import ROOT, Beam, Way, kept_at_limit
+from jumok.decoding.constraints import Constraint, Progress
 from jumok.decoding.filters import Filter, LiveRows, WholeCharacters, allow
 from jumok.decoding.search import Lead, Search, check_finite, find_lead, top
 from jumok.text.tokenizer import BOS, EOS, Tokenizer
-
-Way = tuple[float, int, int, float]
-"""One way to go on: log-probability of the whole, the live hypothesis it goes on from (0 is the best), token,
-and the token's own log-probability."""
 
 Fate = Literal["expanded", "pruned", "finished", "chosen"]
 
@@ -136,43 +134,12 @@ class BeamTree:
         }
 
 
-class BeamBranch(NamedTuple):
-    """A hypothesis: its last token, and the branch that it grows from."""
-
-    parent: "BeamBranch | None"
-    token: int
-    log_prob: float
-    total: float  # log-probability of the whole hypothesis, in float64
-
-    def answer(self) -> Answer:
-        """The whole hypothesis; it is finished if its last token is the end."""
-        tokens, log_probs, here = list[int](), list[float](), self
-        while here.parent is not None:
-            tokens.append(here.token)
-            log_probs.append(here.log_prob)
-            here = here.parent
-        finished = self.token == EOS
-        return Answer(tuple(tokens[:0:-1] if finished else tokens[::-1]), tuple(log_probs[::-1]), finished)
-
-
-ROOT = BeamBranch(None, BOS, 0.0, 0.0)
-
-
-@dataclass
-class Beam:
-    """One sentence in search."""
-
-    sentence: int
-    limit: int
-    live: list[BeamBranch] = field(default_factory=lambda: [ROOT])  # best first
-    found: list[Answer] = field(default_factory=list)
-
-
 class BeamSearch(Search):
     """Up to `beam` answers per sentence, best first; the search goes on for `n_best` of them.
 
-    Sentence i gets at most `limits[i]` tokens, its end included. Scores are the model's own, from before any
-    filter. The first step has one row per sentence, later ones up to W.
+    Sentence i gets at most `limits[i]` tokens, its end included, and contains what `constraints[i]` asks for.
+    Scores are the model's own, from before any filter. The first step has one row per sentence, later ones up
+    to W, or to what its phrases need.
     """
 
     def __init__(
@@ -185,6 +152,7 @@ class BeamSearch(Search):
         length_penalty: float = 1.0,
         device: torch.device | None = None,
         record: BeamTree | None = None,
+        constraints: Sequence[Constraint | None] = (),
     ) -> None:
         if record is not None and len(limits) != 1:
             raise ValueError(f"a tree records one sentence, not {len(limits)}")
@@ -192,7 +160,13 @@ class BeamSearch(Search):
         self.filters, self.device, self.record = tuple(filters), device, record
         self.tokens = [BOS] * len(limits)
         """The last token of each live row."""
-        self._beams = [Beam(sentence, limit) for sentence, limit in enumerate(limits)]
+        self._beams = [Beam(sentence, limit, beam) for sentence, limit in enumerate(limits)]
+        for one, constraint in zip(self._beams, constraints, strict=False):
+            if constraint is not None:
+                one.constraint, one.live = constraint, [ROOT._replace(progress=Progress())]
+                one.width = constraint.width
+        self._widest = max((one.width for one in self._beams), default=beam)
+        self._free = all(one.constraint is None for one in self._beams)
         self._live = list(self._beams)  # of these the rows are, in turn
         self._rows: LiveRows | None = LiveRows.start(
             limits, device
@@ -212,10 +186,16 @@ class BeamSearch(Search):
     def advance(self, log_probs: Tensor) -> Tensor | None:
         """One step, given log_probs (R, V): for each row that goes on, the row it grows from."""
         rows = (self._rows or self._make_rows()).facing(log_probs)
-        count = 2 * self.width if self.record is None else max(2 * self.width, self.width + self.record.spare)
-        values, ids = top(allow(log_probs, rows, self.filters), min(count, log_probs.shape[1]))  # (R, count)
+        W = self._widest
+        count = 2 * W if self.record is None else max(2 * W, W + self.record.spare)
+        allowed = allow(log_probs, rows, self.filters)
+        if not self._free:
+            allowed = self._hold(allowed)
+        values, ids = top(allowed, min(count, log_probs.shape[1]))  # (R, count)
         check_finite(values[:, 0], rows.sentence)
-        if self.record is None and all(len(beam.live) == len(self._live[0].live) for beam in self._live):
+        if not self._free:
+            parents = self._choose(self._ways_with_phrases(allowed, values.tolist(), ids.tolist()))
+        elif self.record is None and all(len(beam.live) == len(self._live[0].live) for beam in self._live):
             parents = self._choose(self._best_ways(values.cpu().numpy(), ids.cpu().numpy()))
         else:
             parents = self._choose(self._ways(values.tolist(), ids.tolist()))
@@ -232,6 +212,7 @@ class BeamSearch(Search):
     def wants(self, usual: WholeCharacters) -> int:
         free = (
             self.record is None
+            and self._free
             and self.filters == (usual,)
             and all(usual.is_free(beam.limit - self._steps) for beam in self._live)
             and not any(map(usual.may_be_inside, self.tokens))
@@ -250,12 +231,13 @@ class BeamSearch(Search):
 
     def answers(self) -> list[list[Answer]]:
         """Up to W answers to each sentence, best first."""
-        return [ranked(beam.found, self.alpha)[: self.width] for beam in self._beams]
+        return [beam.ranked(self.alpha)[: self.width] for beam in self._beams]
 
     def lead(self) -> Lead:
         """The first sentence as it stands."""
         first = self._beams[0]
-        return find_lead([branch.answer() for branch in first.live], first.found, self.alpha)
+        best = first.ranked(self.alpha)[:1]
+        return find_lead([branch.answer() for branch in first.live], best, self.alpha)
 
     def _ways(
         self, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]
@@ -270,6 +252,46 @@ class BeamSearch(Search):
                 for log_prob, token in zip(log_probs[first + row], ids[first + row], strict=False)
                 if log_prob > -inf
             ]
+            first += rows
+
+    def _hold(self, log_probs: Tensor) -> Tensor:
+        """log_probs (R, V) without ends that come too early for the phrases, nor those that come only once.
+
+        A row that would be left without any token is spared.
+        """
+        kept, row = log_probs.clone(), 0
+        for beam in self._live:
+            for branch in beam.live:
+                if beam.constraint is not None and branch.progress is not None:
+                    for ids in (
+                        [] if beam.constraint.may_end(branch.progress) else [EOS],
+                        list(beam.constraint.banned(branch.progress)),
+                    ):
+                        before = kept[row, ids]
+                        kept[row, ids] = -inf
+                        if not kept[row].amax() > -inf:
+                            kept[row, ids] = before
+                row += 1
+        return kept
+
+    def _ways_with_phrases(
+        self, allowed: Tensor, log_probs: Sequence[Sequence[float]], ids: Sequence[Sequence[int]]
+    ) -> Iterator[list[Way]]:
+        """`_ways`, and behind those of each row the tokens that its missing phrases go on with."""
+        first = 0
+        for beam, ways in zip(self._live, self._ways(log_probs, ids), strict=True):
+            rows, found = len(beam.live), list[Way]()
+            for row, branch in enumerate(beam.live):
+                own = [way for way in ways if way[1] == row]
+                if beam.constraint is not None and branch.progress is not None:
+                    own = own[: 2 * beam.width]
+                    known = {token for _, _, token, _ in own}
+                    wanted = [id for id in beam.constraint.wanted(branch.progress) if id not in known]
+                    values = allowed[first + row, wanted].tolist()
+                    more = zip(values, wanted, strict=True)
+                    own += [(branch.total + value, row, id, value) for value, id in more if value > -inf]
+                found += own
+            yield found
             first += rows
 
     def _best_ways(self, log_probs: NDArray[np.float32], ids: NDArray[np.int64]) -> Iterator[list[Way]]:
@@ -300,26 +322,27 @@ class BeamSearch(Search):
 
         Of the 2W best at most W end, so W are left that do not. Only an end among the W best is taken.
         """
-        W = self.width
-        best = sorted(ways, key=itemgetter(0), reverse=True)[: 2 * W]  # equals stay in their order
+        W, best = beam.width, beam.order(ways)
         ended = [way for way in best[:W] if way[2] == EOS]
         alive = [way for way in best if way[2] != EOS][:W]
-        grown = [BeamBranch(beam.live[row], token, log_prob, total) for total, row, token, log_prob in alive]
+        if beam.constraint is not None:
+            alive.sort(key=itemgetter(0), reverse=True)
+        grown = list(map(beam.grown, alive))
 
-        beam.found += [
-            BeamBranch(beam.live[row], EOS, log_prob, total).answer() for total, row, _, log_prob in ended
-        ]
+        beam.found += [beam.grown(way).answer() for way in ended]
         if self._steps == beam.limit:
-            beam.found += [branch.answer() for branch in grown]
+            beam.found += [branch.answer() for branch in kept_at_limit(beam.constraint, grown)]
         leader = grown[0].total if grown else -inf
-        done = self._steps == beam.limit or is_done(
+        is_over = is_done if beam.constraint is None else beam.constraint.is_done
+        done = self._steps == beam.limit or is_over(
             beam.found, leader, beam.limit, beam=W, n_best=self.n_best, alpha=self.alpha
         )
         if self.record is not None:
             self.record.step(ways, ended, alive)
             if done:
-                lead = find_lead([branch.answer() for branch in grown], beam.found, self.alpha)
-                self.record.choose(ranked(beam.found, self.alpha)[0], lead.stable)
+                best_found = beam.ranked(self.alpha)[:1]
+                lead = find_lead([branch.answer() for branch in grown], best_found, self.alpha)
+                self.record.choose(beam.ranked(self.alpha)[0], lead.stable)
         beam.live = [] if done else grown
         return [] if done else alive
 

@@ -88,7 +88,7 @@ def supports(
     model: Seq2Seq, jobs: Sequence[Job], config: DecodingConfig, banned: Sequence[Filter] = ()
 ) -> bool:
     """Whether these jobs can be searched here: a plain Transformer on text, no filter but the usual one."""
-    if not model.fits_buffers or model.training or config.draws:
+    if not model.fits_buffers or model.training or config.draws or any(job.phrases for job in jobs):
         return False
     if make_filters(jobs, config, (), banned) != [USUAL] or model.vocabulary < LEARNED:
         return False

@@ -28,10 +28,19 @@ from jumok.checkpoint.contents import (
 from jumok.checkpoint.manifest import first_whole
 from jumok.config import copies
 from jumok.decoding.heads import head_of
-from jumok.decoding.jobs import Job, Request
+from jumok.decoding.jobs import SOFT, Job, Phrase, Request, token_spellings
 from jumok.errors import ConfigError, ModelError, nearest
 from jumok.native.library import available, level_forced, library, thread_count, why_not
 from jumok.native.model import NativeModel, SearchOptions
+from jumok.native.phrases import (
+    ONCE,
+    WORD,
+    NativePhrase,
+    NativeSpelling,
+    PhraseOptions,
+    Pieces,
+)
+from jumok.native.phrases import SOFT as SOFT_FLAG
 from jumok.native.shortlist import Shortlist
 from jumok.native.weights import PackedWeights, pack_weights, parameter_count
 
@@ -128,8 +137,6 @@ class NativeEngine:
         options = {
             "sample": config.sample,
             "mbr": config.mbr,
-            "ban": request.ban,
-            "require": request.require,
             "no_repeat_ngram": config.no_repeat_ngram,
         }
         return next((name for name, value in options.items() if value), "")
@@ -137,16 +144,40 @@ class NativeEngine:
     def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
         """The answers to all jobs, in an order that suits the engine."""
         config, shortlist = request.decoding, self.shortlist if request.shortlist else None
-        options = SearchOptions.of(config, self.align_head if request.align else None)
-        for batch in chunks(jobs):
+        usual = SearchOptions.of(config, self.align_head if request.align else None)
+        for batch in (*chunks(free_of_phrases(jobs, request)), *chunks(with_phrases(jobs, request))):
             limits = [job.limit(config) for job in batch]
             prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None
-            lists = [shortlist.ids(job.source, job.prefix) for job in batch] if shortlist else None
+            lists = [shortlist.ids(job.source, job.given) for job in batch] if shortlist else None
+            phrases = self._phrases(batch, request)
+            options = replace(usual, beam=max(phrases.widths)) if phrases else usual
             with explained(batch):
                 answers = self.model.search(
-                    [job.source for job in batch], limits, options, prefixes=prefixes, shortlists=lists
+                    [job.source for job in batch],
+                    limits,
+                    options,
+                    prefixes=prefixes,
+                    shortlists=lists,
+                    phrases=phrases,
                 )
             yield batch, answers
+
+    def _phrases(self, batch: Sequence[Job], request: Request) -> PhraseOptions | None:
+        """What the answers to a batch must and must not contain; None: whatever they like."""
+        if not request.ban and not any(job.phrases for job in batch):
+            return None
+        spell = self.contents.tokenizers.target.spell
+        return PhraseOptions(
+            phrases=[list(map(native_phrase, job.phrases)) for job in batch],
+            widths=[job.width(request.decoding) for job in batch],
+            banned=[spell(text).encode() for text in request.ban],
+            soft=SOFT,
+            pieces=self._pieces,
+        )
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return Pieces(token_spellings(self.contents.tokenizers.target))
 
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
         """How probable each job's prefix is as a whole target; `budget` as in `batch_tokens`."""
@@ -164,6 +195,22 @@ class NativeEngine:
             if self._torch is None:
                 self._torch = TorchEngine(load_packed(self.contents, self.model.parts).model, self.contents)
             return self._torch
+
+
+def native_phrase(phrase: Phrase) -> NativePhrase:
+    """A phrase as the library takes it."""
+    flags = ONCE * phrase.once | SOFT_FLAG * phrase.soft | WORD * phrase.word
+    return NativePhrase(flags, tuple(NativeSpelling(one.text.encode(), one.ids) for one in phrase.spellings))
+
+
+def free_of_phrases(jobs: Sequence[Job], request: Request) -> list[Job]:
+    """The jobs that the plain search does."""
+    return [] if request.ban else [job for job in jobs if not job.phrases]
+
+
+def with_phrases(jobs: Sequence[Job], request: Request) -> list[Job]:
+    """The others."""
+    return list(jobs) if request.ban else [job for job in jobs if job.phrases]
 
 
 def chunks(jobs: Sequence[Job]) -> Iterator[list[Job]]:

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from jumok.answers import Answer
-from jumok.decoding.jobs import CHARACTER, Phrase
+from jumok.decoding.constraints import Constraint, completing, completions
+from jumok.decoding.jobs import CHARACTER
 from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, UNK
 
 NEVER = (BOS, PAD, UNK)
@@ -197,46 +198,43 @@ def force_prefix(prefixes: Sequence[Sequence[int]]) -> Filter:
     return keep
 
 
-def ban(texts: Sequence[str], spellings: Sequence[bytes]) -> Filter:
-    """These texts never appear in an answer, however they are cut; spellings[id] is what id writes.
+def ban(texts: Sequence[str], pieces: Sequence[bytes]) -> Filter:
+    """These texts never appear in an answer, however they are cut; pieces[id] is what id writes.
 
     If the answer so far ends with the first k bytes of a text, no token may go on with all of the rest.
     """
-    tables = []
-    for text in map(str.encode, texts):
-        inside = [i for i, spelling in enumerate(spellings) if text in spelling]
-        rest = [[i for i, p in enumerate(spellings) if p.startswith(text[k:])] for k in range(1, len(text))]
-        tables.append((text, [inside, *rest]))
+    tables = [(text, completions(text, pieces)) for text in texts]
 
     def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         kept = log_probs.clone()
         for row, tokens in enumerate(rows.tokens.tolist()):
-            so_far = written(tokens, spellings)
+            so_far = written(tokens, pieces)
             for text, table in tables:
-                for k, ids in enumerate(table):
-                    if ids and so_far.endswith(text[:k]):
-                        kept[row, ids] = -torch.inf
+                kept[row, list(completing(text, table, so_far))] = -torch.inf
         return kept
 
     return keep
 
 
-def require(phrases: Sequence[Sequence[Phrase]], spellings: Sequence[bytes]) -> Filter:
-    """Answers for sentence i contain each of `phrases[i]`; spellings[id] is what id writes.
+def require(constraints: Sequence[Constraint | None]) -> Filter:
+    """Answers for sentence i contain what `constraints[i]` requires: for answers that are drawn at random.
 
     The model is free until it wants to end, or until there is just enough room left for what is missing:
-    then the first missing phrase is written to its end, token by token.
+    then the first missing phrase is written to its end, token by token. Soft phrases are left to chance.
     """
 
     def keep(log_probs: Tensor, rows: LiveRows) -> Tensor:
         kept, forced = log_probs.clone(), {}
         lists = (rows.sentence.tolist(), rows.room.tolist(), rows.tokens.tolist(), rows.ends.tolist())
         for row, (sentence, room, tokens, ends) in enumerate(zip(*lists, strict=True)):
-            so_far = written(tokens, spellings)
+            if (constraint := constraints[sentence]) is None:
+                continue
+            progress = constraint.replay(tokens)
+            kept[row, list(constraint.banned(progress))] = -torch.inf
             missing = [
                 phrase.spellings[0].ids
-                for phrase in phrases[sentence]
-                if not any(spelling.text.encode() in so_far for spelling in phrase.spellings)
+                for i, phrase in enumerate(constraint.phrases)
+                if not (phrase.soft or progress.met >> i & 1)
             ]
             if not missing:
                 continue
@@ -250,9 +248,9 @@ def require(phrases: Sequence[Sequence[Phrase]], spellings: Sequence[bytes]) -> 
     return keep
 
 
-def written(tokens: Sequence[int], spellings: Sequence[bytes]) -> bytes:
+def written(tokens: Sequence[int], pieces: Sequence[bytes]) -> bytes:
     """The bytes that these tokens write."""
-    return b"".join(spellings[token] for token in tokens)
+    return b"".join(pieces[token] for token in tokens)
 
 
 def _begun(tokens: Sequence[int], phrase: Sequence[int]) -> int:

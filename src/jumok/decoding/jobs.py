@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from jumok.config import DecodingConfig
 from jumok.errors import ConfigError, nearest
+from jumok.terms.glossary import Glossary, glossary_of
 from jumok.text.icu import Span
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
@@ -19,6 +20,7 @@ if TYPE_CHECKING:  # who has no memory does not wait for it
 T = TypeVar("T")
 Long = Literal["split", "cut", "error"]
 Sentences = Literal["auto", "split", "as-is"]
+GlossaryMode = Literal["strict", "soft"]
 Source = Sequence[int] | Sequence[bytes]
 """Ids of tokens, or the patches of a picture."""
 
@@ -26,6 +28,12 @@ BATCH_TOKENS = 4096
 """`batch_tokens` where nobody has chosen a number; a GPU takes more."""
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
+SOFT = 4.0
+"""Nats that an answer gains for a soft phrase in it: without it, it must be e⁴ ≈ 55 times as probable."""
+WIDEST = 32
+"""Phrases make a beam no wider than this."""
+MOST_PHRASES = 64
+"""Of one sentence; as in jumok.h."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +47,10 @@ class Request:
     """Texts that appear in no answer, not even inside a word."""
     require: tuple[str, ...] = ()
     """Texts that appear in every answer."""
+    glossary: Glossary | None = None
+    """Terms that are translated as it says, wherever a sentence has them."""
+    glossary_mode: GlossaryMode = "strict"
+    """strict: always; soft: unless the model finds an answer without far more probable."""
     long: Long | None = None
     """What happens to a source with more tokens than the model learned from; None is as in training."""
     sentences: Sentences = "auto"
@@ -62,6 +74,9 @@ class Request:
         if self.sentences not in get_args(Sentences):
             hint = nearest(str(self.sentences), get_args(Sentences))
             raise ConfigError(f"sentences={self.sentences!r} is unknown", hint=hint)
+        if self.glossary_mode not in get_args(GlossaryMode):
+            hint = nearest(str(self.glossary_mode), get_args(GlossaryMode))
+            raise ConfigError(f"glossary_mode={self.glossary_mode!r} is unknown", hint=hint)
         for name in ("ban", "require"):
             if not all(getattr(self, name)):
                 raise ConfigError(f"{name} has an empty text", hint="give at least one character")
@@ -118,6 +133,8 @@ def make_request(defaults: DecodingConfig, options: Mapping[str, Any]) -> Reques
     for name in ("ban", "require"):
         asked[name] = _texts(asked.get(name, ()))
     asked["keep"] = _spans(asked.get("keep") or ())
+    if asked.get("glossary") is not None:
+        asked["glossary"] = glossary_of(asked["glossary"])
     prefix = asked.get("prefix") or ""
     asked["prefix"] = tidy(prefix) if isinstance(prefix, str) else _texts(prefix)
     return Request(decoding=chosen, **asked)
@@ -201,6 +218,7 @@ class Spelling:
     text: str
     """In the characters that tokens are made of (`Tokenizer.spell`)."""
     ids: tuple[int, ...]
+    """None: it counts, but a search does not begin it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,20 +240,26 @@ class Phrase:
 
 
 def make_phrase(
-    tokenizer: Tokenizer, texts: Sequence[str], *, once: bool = False, soft: bool = False, word: bool = False
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    also: Sequence[str] = (),
+    *,
+    once: bool = False,
+    soft: bool = False,
+    word: bool = False,
 ) -> Phrase:
-    """The phrase of these texts, any one of which will do, in tokens that begin a word or follow a sign."""
-    spellings = list[Spelling]()
+    """The phrase of these texts, any of which will do: as they begin, behind a space, and behind a sign.
+
+    Those of `also` count too if the model writes them of its own accord.
+    """
+    spellings, sign = list[Spelling](), tokenizer.encode("(")
     for text in texts:
-        spelled, ids = tokenizer.spell(text), [tuple(tokenizer.encode(text))]
-        before = tokenizer.encode("(")
-        after_sign = tokenizer.encode("(" + text)
-        if after_sign[: len(before)] == before:
-            ids.append(tuple(after_sign[len(before) :]))
-        for one in ids:
-            spelling = Spelling(spelled, one)
-            if spelling not in spellings and one:
-                spellings.append(spelling)
+        plain = tuple(tokenizer.encode(text))
+        behind = [tokenizer.encode(f"({space}{text}") for space in (" ", "")]
+        cut = [tuple(ids[len(sign) :]) for ids in behind if ids[: len(sign)] == sign]
+        new = [Spelling(tokenizer.spell(text), ids) for ids in (plain, *cut) if ids]
+        spellings += [one for one in dict.fromkeys(new) if one not in spellings]
+    spellings += [Spelling(tokenizer.spell(text), ()) for text in also]
     return Phrase(tuple(spellings), once, soft, word)
 
 
@@ -246,6 +270,19 @@ class Job:
     source: tuple[Any, ...]  # ids, or the bytes of patches
     prefix: tuple[int, ...] = ()
     phrases: tuple[Phrase, ...] = ()
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """All tokens that the answer may not lack."""
+        spelled = (i for phrase in self.phrases for spelling in phrase.spellings for i in spelling.ids)
+        return (*self.prefix, *spelled)
+
+    def width(self, config: DecodingConfig) -> int:
+        """How many hypotheses a search keeps: with phrases there is room for each token of them besides."""
+        if config.draws:
+            return config.draws
+        tokens = sum(phrase.size for phrase in self.phrases)
+        return max(config.beam, min(config.beam + tokens, WIDEST))
 
     def limit(self, config: DecodingConfig) -> int:
         """Most tokens of an answer, its end included.
@@ -279,7 +316,7 @@ def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterat
 
 def cost(job: Job, config: DecodingConfig) -> int:
     """The most places that a search can take up in a running batch: rows times source and new tokens."""
-    return (config.draws or config.beam) * (len(job.source) + 1 + job.limit(config))
+    return job.width(config) * (len(job.source) + 1 + job.limit(config))
 
 
 def pair_size(job: Job) -> int:

@@ -11,9 +11,11 @@ from itertools import pairwise
 from typing import Any
 
 from jumok.config import DataConfig, TextConfig
-from jumok.decoding.jobs import Job, Phrase, Request, SourceText, make_phrase
+from jumok.decoding.constraints import occurs
+from jumok.decoding.jobs import MOST_PHRASES, Job, Phrase, Request, SourceText, make_phrase
+from jumok.decoding.results import TermUse
 from jumok.errors import LimitError
-from jumok.images.patches import PatchReader
+from jumok.terms.matching import NO_SPACES, TermMatch
 from jumok.text.beginning import beginning
 from jumok.text.icu import Span
 from jumok.text.languages import translates
@@ -112,10 +114,10 @@ def make_jobs(
         outer = [n for n in range(len(ids)) if not (layout.masks and layout.masks[n].inner)]
         phrases = [
             (
-                *sentence_phrases(sentence, request, tokenizers),
-                *kept_phrases(layout, n, tokenizers),
                 *(required if n == outer[-1] else ()),
-            )
+                *kept_phrases(layout, n, tokenizers, request.decoding.max_len // 2),
+                *sentence_phrases(sentence, request, tokenizers, data.source_language),
+            )[:MOST_PHRASES]
             for n, sentence in enumerate(layout.sentences)
         ]
         jobs = tuple(
@@ -125,21 +127,59 @@ def make_jobs(
     return made
 
 
-def kept_phrases(layout: TextLayout, number: int, tokenizers: Tokenizers) -> tuple[Phrase, ...]:
-    """What the answer to a sentence must have exactly once: spans of it that no mark stands for."""
+def kept_phrases(layout: TextLayout, number: int, tokenizers: Tokenizers, room: int) -> tuple[Phrase, ...]:
+    """What the answer to a sentence must have exactly once: spans of it that no mark stands for.
+
+    Those without room, in tokens, are put in when the answer is there.
+    """
     if not layout.masks:
         return ()
     texts = [kept.sign for kept in layout.masks[number].kept]
+    found = list[Phrase]()
+    for text in dict.fromkeys(texts):
+        if text not in MARKS and texts.count(text) == 1:
+            phrase = make_phrase(tokenizers.target, [text], once=True)
+            room -= phrase.size
+            found += [phrase] if room >= 0 else []
+    return tuple(found)
+
+
+def sentence_phrases(
+    sentence: str, request: Request, tokenizers: Tokenizers, language: str = ""
+) -> tuple[Phrase, ...]:
+    """What the answer to this sentence of a source must contain because of what stands in it."""
+    return tuple(phrase for _, phrase in sentence_terms(sentence, request, tokenizers, language))
+
+
+def sentence_terms(
+    sentence: str, request: Request, tokenizers: Tokenizers, language: str
+) -> list[tuple[TermMatch, Phrase]]:
+    """The terms of the glossary in a sentence of a source, each once, and what they ask of the answer."""
+    if request.glossary is None or tokenizers.pictures is not None:
+        return []
+    found = request.glossary.find(sentence, language)
+    matches = {(match.targets, match.also): match for match in reversed(found)}
+    soft = request.glossary_mode == "soft"
+    return [
+        (match, make_phrase(tokenizers.target, targets, also, soft=soft, word=begins_with_word(targets)))
+        for (targets, also), match in reversed(matches.items())
+    ]
+
+
+def term_uses(
+    layout: TextLayout, answers: Sequence[str], request: Request, tokenizers: Tokenizers, language: str
+) -> tuple[TermUse, ...]:
+    """The terms of each sentence of a text, and whether its answer has them."""
     return tuple(
-        make_phrase(tokenizers.target, [text], once=True)
-        for text in dict.fromkeys(texts)
-        if text not in MARKS and texts.count(text) == 1
+        TermUse(term.text, term.targets, occurs(phrase, tokenizers.target.spell(answer).encode()))
+        for sentence, answer in zip(layout.sentences, answers, strict=True)
+        for term, phrase in sentence_terms(sentence, request, tokenizers, language)
     )
 
 
-def sentence_phrases(sentence: str, request: Request, tokenizers: Tokenizers) -> tuple[Phrase, ...]:
-    """What the answer to this sentence of a source must contain because of what stands in it."""
-    return ()
+def begins_with_word(texts: Sequence[str]) -> bool:
+    """Whether these are words with spaces between them, which count only where a word begins."""
+    return all(text[0].isalnum() and not NO_SPACES.match(text) for text in texts)
 
 
 def protection_of(
@@ -166,9 +206,9 @@ def masker_of(
     tokenizers: Tokenizers, language: str, *, split: bool, protect: Protection
 ) -> TextMasker | None:
     """What lays texts out and masks what must survive; None where each source is one, as it is."""
-    if isinstance(tokenizers.source, PatchReader):
+    if tokenizers.pictures is not None:
         return None
-    encode = tokenizers.source.encode
+    encode = tokenizers.text_source.encode
     return TextMasker(language, split, protect, lambda text: len(encode(text)))
 
 
@@ -259,12 +299,13 @@ def within(layout: TextLayout, inner: Sequence[TextLayout]) -> TextLayout:
     for one, gap in zip(inner, layout.gaps[1:], strict=True):
         first, *between = one.gaps
         gaps[-1] += first
-        gaps += between or [""]
+        gaps += between
         gaps[-1] += gap
         sentences += one.sentences
         masks += one.masks or [Masked(text, text) for text in one.sentences]
     said = tuple(masks) if any(not mask.plain or mask.marks for mask in masks) else ()
-    return TextLayout(tuple(sentences), tuple(gaps), layout.kept, said)
+    kept = layout.kept or any(gap.strip() for gap in gaps)  # what is only protected stands in a gap
+    return TextLayout(tuple(sentences), tuple(gaps), kept, said)
 
 
 def cut_spans(

@@ -11,9 +11,9 @@ from jumok.progress import Progress, silent
 from jumok.terms.memory import MemoryMatch, TranslationMemory
 from jumok.text.marks import is_question
 from jumok.text.normalize import tidy
-from jumok.text.spans import Span
 from jumok.text.sentences import TextLayout, lay_out
 from jumok.text.sentences import whole as one_piece
+from jumok.text.spans import Span
 
 if TYPE_CHECKING:
     from jumok.decoding.translator import Translator

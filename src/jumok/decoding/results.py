@@ -112,6 +112,15 @@ class Confidence:
         return Confidence(self.change, self.sentences, tuple(words))
 
 
+@dataclass(frozen=True, slots=True)
+class TermUse:
+    """A term of the glossary in the source, what may stand for it, and whether that is in the answer."""
+
+    source: str
+    targets: tuple[str, ...]
+    present: bool
+
+
 class JsonResult:
     """What can be written as JSON."""
 
@@ -159,6 +168,8 @@ class Translation(Hypothesis):
     """The second best answer and so on, when `n_best` is above 1."""
     matches: tuple[TextMatch, ...] = ()
     """What the memory has for it, when one is given."""
+    terms: tuple[TermUse, ...] = ()
+    """The terms of the glossary that the source has, sentence by sentence."""
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:

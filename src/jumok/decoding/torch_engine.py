@@ -47,11 +47,12 @@ class TorchEngine:
         if request.shortlist:
             raise no_shortlist()
         config, banned, where = request.decoding, self._banned(request.ban), device_of(self.model)
-        if preferred(where) and supports(self.model, jobs, config, banned):
-            yield from self._answers_on_device(jobs, config, explained)
-            return
-        width = config.draws or config.beam
-        for batch in batches(jobs, token_budget(config, where), lambda job: width * (len(job.source) + 1)):
+        free = [job for job in jobs if not job.phrases]
+        if free and preferred(where) and supports(self.model, free, config, banned):
+            yield from self._answers_on_device(free, config, explained)
+            jobs = [job for job in jobs if job.phrases]
+        budget = token_budget(config, where)
+        for batch in batches(jobs, budget, lambda job: job.width(config) * (len(job.source) + 1)):
             with explained(batch):
                 answers = search(self.model, batch, config, self._spellings, banned, self._choice(config))
             yield batch, answers

@@ -31,6 +31,7 @@ from jumok.decoding.parts import (
     make_jobs,
     protection_of,
     sentence_habit,
+    term_uses,
     texts_read,
 )
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation
@@ -156,7 +157,7 @@ class Translator(Calibrated):
 
         To a model that reads pictures a text is the name of one: a path or a data URL. Options are those of
         `DecodingConfig`, by default as the model's folder says, and those of `Request`, such as `prefix`,
-        `sentences`, `memory` and `confidence`. A model that was taught on sentences gets a text sentence by
+        `glossary`, `memory` and `confidence`. A model that was taught on sentences gets a text sentence by
         sentence, and the answer is laid out as the text is. No answer depends on the other texts.
         """
         request = make_request(self.config.decoding, options)
@@ -304,7 +305,11 @@ class Translator(Calibrated):
     ) -> Translation:
         """The translation of a text from the answers to each of its jobs, best first."""
         parts = self.parts(text, layout, answers, request)
-        return self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
+        made = self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
+        if request.glossary is None:
+            return made
+        best, language = [part[0].text for part in parts], self.config.data.source_language
+        return replace(made, terms=term_uses(layout, best, request, self.tokenizers, language))
 
     def parts(
         self,

@@ -15,6 +15,7 @@ from ctypes import (
     c_float,
     c_int,
     c_int32,
+    c_int64,
     c_size_t,
     c_void_p,
 )
@@ -72,6 +73,19 @@ class CBatch(Structure):
         ("prefix_offsets", c_void_p),
         ("shortlist", c_void_p),
         ("shortlist_offsets", c_void_p),
+        ("phrases", c_void_p),
+    )
+
+
+class CPhrases(Structure):
+    """Phrases that answers must contain, and texts that they must not."""
+
+    _fields_ = (
+        *((name, c_int64) for name in ("phrase_count", "spelling_count", "text_count")),
+        *((name, c_void_p) for name in ("first", "flags", "spellings", "ids", "id_offsets", "text_of")),
+        *((name, c_void_p) for name in ("texts", "text_offsets", "pieces", "piece_offsets", "widths")),
+        ("bans", c_int32),
+        ("soft", c_double),
     )
 
 

@@ -36,6 +36,7 @@ from jumok.native.library import (
     library,
     thread_count,
 )
+from jumok.native.phrases import PhraseArrays, PhraseOptions
 from jumok.native.weights import PackedWeights, Type, layout
 from jumok.text.tokenizer import EOS
 
@@ -121,12 +122,14 @@ class NativeModel:
         *,
         prefixes: Sequence[Ids] | None = None,
         shortlists: Lists | None = None,
+        phrases: PhraseOptions | None = None,
         threads: int | None = None,
     ) -> list[list[Answer]]:
         """The answers to each sentence, best first.
 
         `limits[i]` is the most tokens of answer i, its end included; `prefixes[i]` are the tokens that it
-        begins with; `shortlists[i]` the only target ids it may use, ascending. Raises
+        begins with; `shortlists[i]` the only target ids it may use, ascending; `phrases` says what it must
+        and must not contain, and how many hypotheses are kept for it, at most `options.beam`. Raises
         NotFiniteError, LookupError past a learned table, and ValueError for ids that the model does not have.
         """
         if not sources:
@@ -152,6 +155,9 @@ class NativeModel:
                 held.append(joined(given))
                 setattr(batch, name, address(held[-1][0]))
                 setattr(batch, f"{name}_offsets", address(held[-1][1]))
+        arrays = None if phrases is None else PhraseArrays(phrases)
+        if arrays is not None:
+            batch.phrases = ctypes.addressof(arrays.c)
         keep = options.kept
         room = int(bound.sum()) * keep
         found = SearchArrays.of(room, len(sources) * keep, aligned=options.align is not None)

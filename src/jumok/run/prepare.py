@@ -16,7 +16,7 @@ from jumok.checkpoint.folder import replace_file
 from jumok.config import DataConfig, RunConfig
 from jumok.data.builtin import builtin_corpus, reads_pictures
 from jumok.data.corpus import Corpus, open_corpus
-from jumok.data.marked import PairMarker
+from jumok.data.marked import SHARE, PairMarker
 from jumok.data.picture_store import build_picture_store, open_any_store
 from jumok.data.pictures import with_pictures
 from jumok.data.reader import CheckReport, examine
@@ -272,23 +272,21 @@ def build(
         folder / "train",
         max_length=length,
         cut=cut,
-        marker=PairMarker(config.seed) if config.text.marks else None,
+        marker=marker_of(config),
         processes=1 if total < FEW else processes,
         progress=progress,
         total=total,
     )
-    valid_store = build_store(
-        iter(valid),
-        tokenizers,
-        folder / "valid",
-        max_length=4 * length,
-        cut=cut,
-        marker=PairMarker(config.seed, share=0) if config.text.marks else None,
-        processes=1,
-    )
+    make_valid = partial(build_store, cut=cut, marker=marker_of(config, share=0), processes=1)
+    valid_store = make_valid(iter(valid), tokenizers, folder / "valid", max_length=4 * length)
     lengths = trained_lengths(store, tokenizers, config.data.source_language)
     (folder / LENGTHS).write_text(json.dumps(lengths.to_dict()), encoding="utf-8")
     return Prepared(tokenizers, store, valid_store, tuple(valid), lengths)
+
+
+def marker_of(config: RunConfig, share: float = SHARE) -> PairMarker | None:
+    """What puts marks into pairs, if the model learns them: into this share of those that need none."""
+    return PairMarker(config.seed, share) if config.text.marks else None
 
 
 def add_variants(prepared: Prepared, config: RunConfig, progress: Progress) -> tuple[Store, ...]:

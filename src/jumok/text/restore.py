@@ -6,21 +6,22 @@ or one that nobody asked for, that is taken out. Spaces around a span are as in 
 
 import re
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from jumok.text.icu import Span
 from jumok.text.marks import MARKS
 from jumok.text.masks import KeptSpan, Masked
-from jumok.text.protected import protected_spans
+from jumok.text.protected import ProtectedKind, protected_spans
 from jumok.text.sentences import base
 
-FORMAT = frozenset({"placeholder", "message", "tag"})
+FORMAT = frozenset[ProtectedKind](("placeholder", "message", "tag"))
 """Kinds that a program reads: what a model makes up of them is taken out."""
 UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "wuu", "lzh", "bo"})
 """Languages that put no space between words."""
 DOTTED = frozenset({"tr", "az", "crh"})
 """Languages whose capital of i has a dot."""
+_LATIN = re.compile(r"[A-Za-z0-9]")
 _ALNUM = re.compile(r"[^\W_]")
 _BORDER = re.compile(r"\A|(?<=\s)(?=\S)|(?<=\w)(?=[.!?…:;。！？]{0,3}\Z)")
 
@@ -98,7 +99,10 @@ def found_spots(masked: Masked, answer: str) -> list[Spot]:
     signs = sorted({*wanted, *(MARKS if masked.marks else ())}, key=len, reverse=True)
     places: defaultdict[str, list[Span]] = defaultdict(list)
     if signs:
-        for match in re.finditer("|".join(map(bounded, signs)), answer):
+        free = [kept for kept in masked.kept if kept.kind in FORMAT]  # `%s` is one wherever it stands
+        inside = {f"{kept.sign}<" for kept in masked.kept if kept in free or _LATIN.match(kept.before)}
+        inside |= {f"{kept.sign}>" for kept in masked.kept if kept in free or _LATIN.match(kept.after)}
+        for match in re.finditer("|".join(bounded(sign, inside) for sign in signs), answer):
             places[match[0]].append(match.span())
     spots = []
     for sign, found in places.items():
@@ -111,20 +115,23 @@ def found_spots(masked: Masked, answer: str) -> list[Spot]:
     return made_up(masked, answer, spots) if masked.kept else spots
 
 
-def bounded(sign: str) -> str:
-    """The pattern of a sign; one of letters or digits is not a part of a longer word."""
-    before = r"(?<![A-Za-z0-9])" if re.match(r"[A-Za-z0-9]", sign) else ""
-    after = r"(?![A-Za-z0-9])" if re.search(r"[A-Za-z0-9]\Z", sign) else ""
+def bounded(sign: str, inside: Collection[str]) -> str:
+    """The pattern of a sign; one of letters or digits is no part of a longer word, unless it is one `inside`
+    the source: on its left (`<` behind the sign) or right (`>`)."""
+    before = r"(?<![A-Za-z0-9])" if _LATIN.match(sign) and f"{sign}<" not in inside else ""
+    after = r"(?![A-Za-z0-9])" if _LATIN.match(sign[-1:]) and f"{sign}>" not in inside else ""
     return before + re.escape(sign) + after
 
 
 def made_up(masked: Masked, answer: str, spots: list[Spot]) -> list[Spot]:
-    """The spots, and those of formats that the model did not read: taken for spans that are missing."""
+    """The spots, and those of formats, or of kinds that the source has, which the model did not read: taken
+    for spans that are missing."""
     taken = {spot.kept for spot in spots}
     missing = [number for number in range(len(masked.kept)) if number not in taken]
+    kinds = FORMAT | {kept.kind for kept in masked.kept}
     for span in protected_spans(answer):
         text = answer[span.begin : span.end]
-        if span.kind not in FORMAT or text in masked.text:
+        if span.kind not in kinds or text in masked.text:
             continue
         if all(span.end <= spot.begin or spot.end <= span.begin for spot in spots):
             missing.sort(key=lambda number: masked.kept[number].text != text)
@@ -181,7 +188,7 @@ def is_nested(tags: Sequence[str]) -> bool:
 
 
 @dataclass(slots=True)
-class AnswerWriter:
+class RestoredText:
     """An answer as it is written, with spans in their places."""
 
     masked: Masked
@@ -199,7 +206,8 @@ class AnswerWriter:
             self.last = None
             if character == " " and following and following == last.after:
                 return
-            if self.apart(last.after, _ALNUM.match(character) is not None, put_in=self.put_in):
+            runs_on = runs_together(self.text[-1:], character) and not _LATIN.match(last.after)
+            if runs_on or self.apart(last.after, _ALNUM.match(character) is not None, put_in=self.put_in):
                 self.text += " "
         self.text += self.cased(character)
 
@@ -210,7 +218,8 @@ class AnswerWriter:
             self.text = text[:-1]
         elif text:
             near = self.last is not None or _ALNUM.match(text[-1]) is not None
-            if self.apart(kept.before, near, put_in=put_in):
+            runs_on = runs_together(text[-1], self.fills[number]) and not _LATIN.match(kept.before)
+            if runs_on or self.apart(kept.before, near, put_in=put_in):
                 self.text += " "
         self.text += self.fills[number]
         self.last, self.put_in = kept, put_in
@@ -225,11 +234,16 @@ class AnswerWriter:
         return "İ" if character == "i" and base(self.language) in DOTTED else character.upper()
 
 
+def runs_together(left: str, right: str) -> bool:
+    """Whether two texts would become one word, such as `%PRODUCTNAME` and what follows it."""
+    return _LATIN.match(left) is not None and _LATIN.match(right) is not None
+
+
 def write(
     masked: Masked, answer: str, fills: Sequence[str], spots: Sequence[Spot], language: str
 ) -> tuple[str, tuple[int, ...]]:
     """The answer with spans in these spots, and where its characters went."""
-    writer, places, last = AnswerWriter(masked, fills, language), list[int](), 0
+    writer, places, last = RestoredText(masked, fills, language), list[int](), 0
     removed = False
     for spot in [*spots, Spot(len(answer), len(answer), None)]:
         for place in range(last, spot.begin):

@@ -61,7 +61,7 @@ static int has_head(const jm_config *c, const jm_options *o, const jm_answers *a
            answers->places && answers->looks;
 }
 
-static int is_batch(const jm_model *model, const jm_batch *batch, int32_t *bad) {
+static int is_batch(const jm_model *model, const jm_batch *batch, int32_t beam, int32_t *bad) {
     const int32_t V = model->config.target_vocab;
     if (!batch->limits) return 0;
     for (int32_t i = 0; i < batch->count; i++) {
@@ -71,6 +71,7 @@ static int is_batch(const jm_model *model, const jm_batch *batch, int32_t *bad) 
     *bad = -1;
     if (batch->prefix && !are_ids(batch->prefix, batch->prefix_offsets, batch->count, 0, V, bad))
         return 0;
+    if (batch->phrases && !jm_are_phrases(batch->phrases, batch->count, V, beam)) return 0;
     return !batch->shortlist || is_shortlist(batch, V, bad);
 }
 
@@ -183,7 +184,7 @@ int jm_search(const jm_model *model, const jm_batch *batch, const jm_options *op
     if (!answers || !answers->tokens || !answers->log_probs || !answers->lengths ||
         !answers->finished || !has_head(&model->config, options, answers) ||
         !are_ids(batch->ids, batch->offsets, batch->count, 1, model->config.source_vocab, bad) ||
-        !is_batch(model, batch, bad))
+        !is_batch(model, batch, options->beam, bad))
         return JM_BAD_ARGUMENT;
     const int32_t W = options->beam, rows = W == 1 ? GREEDY_ROWS : BEAM_ROWS;
     size_of *sizes = sizes_of(batch);
@@ -192,8 +193,13 @@ int jm_search(const jm_model *model, const jm_batch *batch, const jm_options *op
     jm_answers out = *answers;
     if (!options->align) out.places = NULL;
     division d = {.plan = {.model = model, .batch = batch, .options = options, .answers = &out}};
+    jm_phrasing phrasing = {0};
+    const jm_phrases *phrases = batch->phrases;
     int code = JM_NO_MEMORY;
-    if (sizes && places && filter) {
+    if (phrases) d.plan.phrasing = &phrasing;
+    if (sizes && places && filter &&
+        (!phrases ||
+         !jm_phrasing_make(&phrasing, phrases, batch->count, model->config.target_vocab))) {
         places[0] = 0;
         for (int32_t i = 0; i < batch->count; i++) {
             places[i + 1] = places[i] + (int64_t)options->keep * batch->limits[i];
@@ -205,6 +211,7 @@ int jm_search(const jm_model *model, const jm_batch *batch, const jm_options *op
         code = run(&d, sizes, batch->count, W, options->rows ? options->rows : rows,
                    options->threads, bad);
     }
+    jm_phrasing_free(&phrasing);
     free(d.order);
     free(d.cuts);
     free(sizes);

@@ -57,6 +57,33 @@ typedef struct {
 
 typedef struct jm_model jm_model;
 
+/* What is asked of a phrase. */
+enum {
+    JM_ONCE = 1, /* exactly once, else at least once */
+    JM_SOFT = 2, /* wanted, not required */
+    JM_WORD = 4, /* counts only where a word begins */
+    JM_MOST_PHRASES = 64,
+};
+
+/* Phrases that answers must contain, each in any of its spellings, and texts that they must not.
+ * Offsets begin with 0 and have one entry more than what they count. */
+typedef struct {
+    int64_t phrase_count, spelling_count, text_count;
+    const int64_t *first;     /* the phrases of each sentence, at most JM_MOST_PHRASES */
+    const int32_t *flags;     /* of each phrase */
+    const int64_t *spellings; /* of each phrase, at least one */
+    const int32_t *ids;       /* the tokens of each spelling; none: it counts, but is not begun */
+    const int64_t *id_offsets;
+    const int32_t *text_of; /* what each spelling writes: one of the texts */
+    const uint8_t *texts;   /* UTF-8, all different, none empty */
+    const int64_t *text_offsets;
+    const uint8_t *pieces; /* what each target id writes */
+    const int64_t *piece_offsets;
+    const int32_t *widths; /* how many hypotheses of each sentence are kept, <= beam */
+    int32_t bans;          /* the first of the texts, which no answer may contain */
+    double soft;           /* nats that an answer gains for each soft phrase in it */
+} jm_phrases;
+
 /* Sources end to end, each with its end. `offsets` has count + 1 entries. */
 typedef struct {
     int32_t count;
@@ -67,6 +94,7 @@ typedef struct {
     const int64_t *prefix_offsets;
     const int32_t *shortlist; /* the target ids each sentence may use, ascending, or NULL: */
     const int64_t *shortlist_offsets; /* log P is then over these */
+    const jm_phrases *phrases;        /* or NULL */
 } jm_batch;
 
 typedef struct {

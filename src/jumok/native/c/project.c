@@ -50,6 +50,8 @@ static int normalise(jm_pick *pick, const float *max, const float *sum, int64_t 
                      int32_t stripes) {
     float largest = -INFINITY;
     double total = 0;
+    while (pick->bans > 0 && pick->found > 0 && pick->values[pick->found - 1] == -INFINITY)
+        pick->found--;
     for (int32_t i = 0; i < stripes; i++)
         if (max[i * stride] > largest) largest = max[i * stride];
     for (int32_t i = 0; i < stripes; i++)
@@ -58,6 +60,8 @@ static int normalise(jm_pick *pick, const float *max, const float *sum, int64_t 
     const float log_sum = (float)log(total);
     for (int32_t j = 0; j < pick->found; j++)
         pick->values[j] = (pick->values[j] - largest) - log_sum;
+    for (int32_t j = 0; j < pick->wants; j++)
+        pick->wanted_values[j] = (pick->wanted_values[j] - largest) - log_sum;
     return isfinite(pick->values[0]) ? 0 : -1;
 }
 
@@ -71,8 +75,20 @@ typedef struct {
     atomic_int failed;
 } whole;
 
+/* What is banned of this stripe goes, and what is wanted of the rest is noted. */
+static void look_for_phrases(const jm_pick *pick, int32_t first, int32_t n, const uint8_t *mask,
+                             float *logits) {
+    for (int32_t j = 0; j < pick->bans; j++)
+        if (pick->banned[j] >= first && pick->banned[j] < first + n)
+            logits[pick->banned[j] - first] = -INFINITY;
+    for (int32_t j = 0; j < pick->wants; j++) {
+        const int32_t at = pick->wanted[j] - first;
+        if (at >= 0 && at < n && (!mask || mask[at])) pick->wanted_values[j] = logits[at];
+    }
+}
+
 static void look_at(const whole *w, int32_t group, int32_t r, int32_t stripe, int32_t n,
-                    const float *logits) {
+                    float *logits) {
     jm_projection *p = w->p;
     const jm_pick *pick = &w->picks[r];
     const int32_t first = stripe * JM_STRIPE, forced = pick->forced - first;
@@ -88,6 +104,7 @@ static void look_at(const whole *w, int32_t group, int32_t r, int32_t stripe, in
         mask = f->mask[pick->state][pick->room][pick->no_end];
     else if (!f->learned[pick->state][pick->room][pick->no_end])
         return;
+    if (pick->bans || pick->wants) look_for_phrases(pick, first, n, mask, logits);
     p->found[list] = jm_top(logits, n, first, mask, p->k, p->values + list * p->k,
                             p->ids + list * p->k, p->found[list]);
 }
@@ -176,6 +193,19 @@ static int32_t project_whole(jm_projection *p, const float *features, int32_t R,
 
 /* ---- a shortlist ---- */
 
+/* `look_for_phrases` in a stripe of the row's own list. */
+static void look_in_list(const jm_pick *pick, int32_t first, int32_t n, const uint8_t *mask,
+                         float *logits) {
+    const int32_t *ids = pick->list->ids + first;
+    for (int32_t at = 0; at < n; at++) {
+        for (int32_t j = 0; j < pick->bans; j++)
+            if (ids[at] == pick->banned[j]) logits[at] = -INFINITY;
+        for (int32_t j = 0; j < pick->wants; j++)
+            if (ids[at] == pick->wanted[j] && (!mask || mask[at]))
+                pick->wanted_values[j] = logits[at];
+    }
+}
+
 /* The same over the ids of the row's own list, in stripes of that list. */
 static int from_list(jm_projection *p, const float *all, float *own, jm_pick *pick) {
     const jm_list *list = pick->list;
@@ -195,6 +225,8 @@ static int from_list(jm_projection *p, const float *all, float *own, jm_pick *pi
             }
         }
         jm_sum_exp(own, n, &p->max[i], &p->sum[i]);
+        if ((pick->bans || pick->wants) && (first == 0 || learned))
+            look_in_list(pick, first, n, first == 0 ? mask : NULL, own);
         if (pick->forced < 0 && (first == 0 || learned))
             pick->found = jm_top(own, n, first, first == 0 ? mask : NULL, p->k, pick->values,
                                  pick->ids, pick->found);
@@ -238,8 +270,20 @@ static int32_t project_lists(jm_projection *p, const float *features, int32_t R,
     return -1;
 }
 
-int32_t jm_project(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
-                   jm_worker *worker) {
+static int32_t project(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
+                       jm_worker *worker) {
+    for (int32_t r = 0; r < R; r++)
+        for (int32_t j = 0; j < picks[r].wants; j++) picks[r].wanted_values[j] = -INFINITY;
     return R > 0 && picks[0].list ? project_lists(p, features, R, picks, worker)
                                   : project_whole(p, features, R, picks, worker);
+}
+
+int32_t jm_project(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
+                   jm_worker *worker) {
+    int32_t row = project(p, features, R, picks, worker);
+    while (row >= 0 && picks[row].found == 0 && picks[row].bans > 0) { /* all it has is banned */
+        picks[row].bans = 0;
+        row = project(p, features, R, picks, worker);
+    }
+    return row;
 }

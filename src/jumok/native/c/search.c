@@ -25,6 +25,7 @@ typedef struct {
 
 typedef struct {
     int32_t number, limit, count; /* number: in the batch; count: answers found */
+    int32_t width;                /* hypotheses that are kept, <= W */
     const int32_t *prefix;        /* or the target that is scored */
     int32_t prefix_length;
     branch *history; /* (limit, W) */
@@ -37,7 +38,15 @@ typedef struct {
     int32_t count;
     int32_t *token, *sentence, *slot, *parent, *ancestor, *state;
     double *total;
+    char *progress; /* with phrases */
 } live;
+
+/* One way on from a row, with phrases: its bank, and how many of that bank are better. */
+typedef struct {
+    double total;
+    int32_t rank, row, token, bank, turn; /* rank: among all of the sentence, best first */
+    float log_prob;
+} way;
 
 enum { FEW = 10 }; /* one row for every hypothesis costs as much as so many rows read for one */
 
@@ -50,6 +59,13 @@ typedef struct {
     float *features;
     jm_pick *picks;
     int32_t *taken; /* (W) how many pieces of each row have been taken */
+    way *ways;      /* with phrases, of one sentence */
+    int32_t *turns; /* (banks) */
+    int32_t *wanted, *banned;
+    float *wanted_values;
+    int64_t bans, ban_room; /* in `banned`, of all rows */
+    char *after;            /* the progress after a way on */
+    uint8_t *scratch;
     jm_projection projection;
     jm_look look; /* place NULL: no one asks */
     jm_sources sources;
@@ -78,6 +94,7 @@ static void *take(search *s, size_t count, size_t size) {
 
 static void release(search *s) {
     jm_projection_free(&s->projection);
+    free(s->banned);
     for (int32_t i = 0; i < s->pieces; i++) free(s->memory[i]);
     free(s->memory);
 }
@@ -89,6 +106,7 @@ static void take_rows(search *s, live *rows, size_t R) {
     rows->parent = take(s, R, sizeof(int32_t));
     rows->state = take(s, R, sizeof(int32_t));
     rows->total = take(s, R, sizeof(double));
+    if (s->plan->phrasing) rows->progress = take(s, R, s->plan->phrasing->stride);
     rows->ancestor = take(s, s->stride ? R * (size_t)s->stride : (size_t)s->most, sizeof(int32_t));
 }
 
@@ -184,6 +202,7 @@ static void take_beams(search *s, const int32_t *order, int scores) {
             b->prefix_length = (int32_t)(n < INT32_MAX ? n : INT32_MAX);
         }
         b->limit = scores ? b->prefix_length : batch->limits[order[i]];
+        b->width = plan->phrasing ? plan->phrasing->phrases->widths[order[i]] : s->W;
         if (b->limit > s->most) s->most = b->limit;
         links += (size_t)b->limit * W;
     }
@@ -194,6 +213,23 @@ static void take_beams(search *s, const int32_t *order, int scores) {
         s->beams[i].found = found + 3 * W * (size_t)i;
         history += (size_t)s->beams[i].limit * W;
     }
+}
+
+/* What phrases need. */
+static void take_phrases(search *s, size_t R, int32_t k) {
+    const jm_phrasing *g = s->plan->phrasing;
+    int32_t banks = 0;
+    for (int32_t i = 0; i < s->B; i++) {
+        const int32_t size = jm_phrases_size(g, s->beams[i].number);
+        if (size > banks) banks = size;
+    }
+    const size_t wanted = (size_t)g->most_wanted;
+    s->ways = take(s, (size_t)s->W * ((size_t)k + wanted), sizeof *s->ways);
+    s->turns = take(s, (size_t)banks + 1, sizeof *s->turns);
+    s->wanted = take(s, R * wanted, sizeof *s->wanted);
+    s->wanted_values = take(s, R * wanted, sizeof *s->wanted_values);
+    s->after = take(s, 1, g->stride);
+    s->scratch = take(s, (size_t)g->most_bytes + (size_t)g->longest_piece, 1);
 }
 
 /* All that the steps need; 0, or -1: no memory. */
@@ -222,6 +258,7 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
         s->look.place = take(s, R, sizeof *s->look.place);
         s->look.weight = take(s, R, sizeof *s->look.weight);
     }
+    if (plan->phrasing && !s->failed) take_phrases(s, R, k);
     if (s->failed) return -1;
     for (size_t r = 0; r < R; r++) {
         s->picks[r].values = values + r * (size_t)k;
@@ -239,6 +276,14 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
 
 static double length_penalty(int32_t length, double alpha) {
     return pow((5 + (double)length) / 6, alpha);
+}
+
+/* A hypothesis that goes on from a row with this token, and where the head looked for it. */
+static branch grown_branch(const search *s, int32_t row, int32_t first, int32_t token,
+                           float log_prob) {
+    const int looks = s->look.place != NULL;
+    return (branch){row - first, token, looks ? s->look.place[row] : 0, log_prob,
+                    looks ? s->look.weight[row] : 0};
 }
 
 /* What is written of an answer, at this place; NULL: not wanted. The sum of its log-probabilities,
@@ -265,11 +310,12 @@ static double trace(const beam *b, int32_t W, const answer *a, const jm_answers 
     }
 }
 
-static void find_answer(search *s, beam *b, branch last) {
+/* `bonus`: nats that its phrases are worth. */
+static void find_answer(search *s, beam *b, branch last, double bonus) {
     answer *a = &b->found[b->count++];
     *a = (answer){s->time, last.token == JM_EOS, last, 0};
     if (s->W > 1)
-        a->score = trace(b, s->W, a, NULL, 0, 0) /
+        a->score = (trace(b, s->W, a, NULL, 0, 0) + bonus) /
                    length_penalty(s->time + 1, s->plan->options->length_penalty);
 }
 
@@ -302,8 +348,9 @@ static void write_answers(search *s, beam *b) {
 /* Whether the live hypotheses, the best of which has log-probability `leader`, can be given up. */
 static int is_done(const search *s, const beam *b, double leader) {
     const jm_options *o = s->plan->options;
-    if (b->count >= s->W) return 1;
+    if (b->count >= b->width) return 1;
     if (b->count < o->n_best) return 0;
+    if (s->plan->phrasing) leader += jm_phrases_bonus(s->plan->phrasing, b->number, NULL);
     const double bound = leader / length_penalty(b->limit, o->length_penalty);
     int32_t above = 0;
     for (int32_t i = 0; i < b->count; i++) above += b->found[i].score >= bound;
@@ -323,6 +370,10 @@ static void grow_row(search *s, int32_t from, int32_t slot, int32_t token, doubl
     next->parent[r] = from;
     next->state[r] = jm_filter_after(s->plan->filter, now->state[from], token);
     next->total[r] = total;
+    if (next->progress)
+        jm_progress_after(s->plan->phrasing, s->beams[now->sentence[from]].number,
+                          now->progress + (size_t)from * s->plan->phrasing->stride, token,
+                          next->progress + (size_t)r * s->plan->phrasing->stride, s->scratch);
     if (s->stride && s->time + 1 < s->most) {
         int32_t *ancestor = next->ancestor + r * s->stride;
         memcpy(ancestor, now->ancestor + from * s->stride,
@@ -352,11 +403,10 @@ static void grow_beam(search *s, int32_t first, int32_t last) {
         }
         if (best < 0) break;
         const int32_t j = s->taken[best - first]++;
-        const branch one = {best - first, s->picks[best].ids[j],
-                            s->look.place ? s->look.place[best] : 0, s->picks[best].values[j],
-                            s->look.place ? s->look.weight[best] : 0};
+        const branch one =
+            grown_branch(s, best, first, s->picks[best].ids[j], s->picks[best].values[j]);
         if (one.token == JM_EOS) {
-            if (n < s->W) find_answer(s, b, one);
+            if (n < s->W) find_answer(s, b, one, 0);
             continue;
         }
         if (grown == 0) leader = total;
@@ -364,10 +414,154 @@ static void grow_beam(search *s, int32_t first, int32_t last) {
         grow_row(s, best, grown++, one.token, total);
     }
     for (int32_t w = 0; w < grown && at_limit; w++)
-        find_answer(s, b, b->history[(int64_t)s->time * s->W + w]);
+        find_answer(s, b, b->history[(int64_t)s->time * s->W + w], 0);
     if (at_limit || grown == 0 || is_done(s, b, leader)) {
         s->next.count = begins;
         write_answers(s, b);
+    }
+}
+
+/* ---- one step with phrases ---- */
+
+static const char *progress_of(const search *s, const live *rows, int32_t r) {
+    return rows->progress + (size_t)r * s->plan->phrasing->stride;
+}
+
+/* Best first; of equals the earlier row, then the better rank in it, which `rank` says at first. */
+static int better_way(const void *one, const void *other) {
+    const way *a = one, *b = other;
+    if (a->total != b->total) return a->total > b->total ? -1 : 1;
+    return a->rank < b->rank ? -1 : 1;
+}
+
+/* One of each bank in turn, the highest first. */
+static int earlier_turn(const void *one, const void *other) {
+    const way *a = one, *b = other;
+    if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+    return a->bank > b->bank ? -1 : 1;
+}
+
+static int by_rank(const void *one, const void *other) {
+    return ((const way *)one)->rank < ((const way *)other)->rank ? -1 : 1;
+}
+
+static void add_way(search *s, int32_t *count, int32_t row, int32_t token, float log_prob) {
+    s->ways[*count] = (way){s->now.total[row] + (double)log_prob, *count, row, token, 0, 0,
+                            log_prob};
+    ++*count;
+}
+
+/* All ways on of a sentence in the order in which they are taken; how many there are. */
+static int32_t order_ways(search *s, const beam *b, int32_t first, int32_t last) {
+    const jm_phrasing *g = s->plan->phrasing;
+    int32_t count = 0;
+    for (int32_t r = first; r < last; r++) {
+        const jm_pick *pick = &s->picks[r];
+        const int32_t found = pick->found < 2 * b->width ? pick->found : 2 * b->width;
+        for (int32_t j = 0; j < found; j++) add_way(s, &count, r, pick->ids[j], pick->values[j]);
+        for (int32_t j = 0; j < pick->wants; j++) {
+            int known = pick->wanted_values[j] == -INFINITY;
+            for (int32_t i = 0; i < found && !known; i++) known = pick->ids[i] == pick->wanted[j];
+            if (!known) add_way(s, &count, r, pick->wanted[j], pick->wanted_values[j]);
+        }
+    }
+    qsort(s->ways, (size_t)count, sizeof *s->ways, better_way);
+    memset(s->turns, 0, ((size_t)jm_phrases_size(g, b->number) + 1) * sizeof *s->turns);
+    for (int32_t n = 0; n < count; n++) {
+        way *w = &s->ways[n];
+        const char *from = progress_of(s, &s->now, w->row);
+        w->rank = n;
+        if (w->token != JM_EOS)
+            jm_progress_after(g, b->number, from, w->token, s->after, s->scratch);
+        w->bank = jm_phrases_bank(g, b->number, w->token == JM_EOS ? from : s->after);
+        w->turn = s->turns[w->bank]++;
+    }
+    qsort(s->ways, (size_t)count, sizeof *s->ways, earlier_turn);
+    return count;
+}
+
+/* The hypotheses that the limit cuts off; those with all that is required, if there are any. */
+static void keep_at_limit(search *s, beam *b, int32_t begins, int32_t grown) {
+    const jm_phrasing *g = s->plan->phrasing;
+    int32_t whole = 0;
+    for (int32_t w = 0; w < grown; w++)
+        whole += jm_phrases_may_end(g, b->number, progress_of(s, &s->next, begins + w));
+    for (int32_t w = 0; w < grown; w++) {
+        const char *at = progress_of(s, &s->next, begins + w);
+        if (!whole || jm_phrases_may_end(g, b->number, at))
+            find_answer(s, b, b->history[(int64_t)s->time * s->W + w],
+                        jm_phrases_bonus(g, b->number, at));
+    }
+}
+
+/* `grow_beam` with phrases: places are shared out between the banks. */
+static void grow_banks(search *s, int32_t first, int32_t last) {
+    beam *b = &s->beams[s->now.sentence[first]];
+    const int32_t begins = s->next.count, at_limit = s->time + 1 == b->limit;
+    const int32_t count = order_ways(s, b, first, last);
+    int32_t grown = 0;
+    for (int32_t n = 0; n < count && grown < b->width; n++) {
+        const way w = s->ways[n];
+        if (w.token != JM_EOS) {
+            s->ways[grown++] = w; /* not behind n */
+            continue;
+        }
+        if (n < b->width)
+            find_answer(s, b, grown_branch(s, w.row, first, w.token, w.log_prob),
+                        jm_phrases_bonus(s->plan->phrasing, b->number,
+                                         progress_of(s, &s->now, w.row)));
+    }
+    qsort(s->ways, (size_t)grown, sizeof *s->ways, by_rank);
+    for (int32_t i = 0; i < grown; i++) {
+        const way *w = &s->ways[i];
+        b->history[(int64_t)s->time * s->W + i] = grown_branch(s, w->row, first, w->token, w->log_prob);
+        grow_row(s, w->row, i, w->token, w->total);
+    }
+    if (at_limit) keep_at_limit(s, b, begins, grown);
+    if (at_limit || grown == 0 || is_done(s, b, s->ways[0].total)) {
+        s->next.count = begins;
+        write_answers(s, b);
+    }
+}
+
+static void note_banned(void *who, const int32_t *ids, int32_t count) {
+    search *s = who;
+    if (s->bans + count > s->ban_room) {
+        const int64_t room = 2 * (s->bans + count) + 64;
+        int32_t *more = realloc(s->banned, (size_t)room * sizeof *more);
+        if (!more) {
+            s->failed = 1;
+            return;
+        }
+        s->banned = more;
+        s->ban_room = room;
+    }
+    memcpy(s->banned + s->bans, ids, (size_t)count * sizeof *ids);
+    s->bans += count;
+}
+
+/* What phrases ask of each row. */
+static void ask_for_phrases(search *s) {
+    const jm_phrasing *g = s->plan->phrasing;
+    int64_t at = 0;
+    s->bans = 0;
+    for (int32_t r = 0; r < s->now.count; r++) {
+        const int32_t number = s->beams[s->now.sentence[r]].number;
+        const char *progress = progress_of(s, &s->now, r);
+        jm_pick *pick = &s->picks[r];
+        const int64_t before = s->bans;
+        pick->bans = pick->wants = 0;
+        if (pick->forced >= 0) continue;
+        pick->no_end |= !jm_phrases_may_end(g, number, progress);
+        pick->wanted = s->wanted + (int64_t)r * g->most_wanted;
+        pick->wanted_values = s->wanted_values + (int64_t)r * g->most_wanted;
+        pick->wants = jm_phrases_wanted(g, number, progress, s->wanted + (int64_t)r * g->most_wanted);
+        jm_phrases_banned(g, number, progress, note_banned, s);
+        pick->bans = (int32_t)(s->bans - before);
+    }
+    for (int32_t r = 0; r < s->now.count; r++) { /* now they stay where they are */
+        s->picks[r].banned = s->banned + at;
+        at += s->picks[r].bans;
     }
 }
 
@@ -398,6 +592,7 @@ static void ask(search *s, int scores) {
         pick->list = b->list.ids ? &b->list : NULL;
         pick->forced = scores ? b->prefix[s->time] : forced(s, b, pick->state, pick->room);
     }
+    if (s->plan->phrasing) ask_for_phrases(s);
 }
 
 /* Features, then the best pieces of each row. */
@@ -413,7 +608,7 @@ static int look(search *s, void *state, int scores, jm_worker *worker, int32_t *
     ask(s, scores);
     const int32_t row = jm_project(&s->projection, s->features, now->count, s->picks, worker);
     jm_step_ends(worker);
-    if (worker->failed) return JM_NO_MEMORY;
+    if (worker->failed || s->failed) return JM_NO_MEMORY;
     if (row < 0) return JM_OK;
     *bad = s->beams[now->sentence[row]].number;
     return JM_NOT_FINITE;
@@ -425,7 +620,10 @@ static void advance(search *s) {
         for (last = first + 1;
              last < s->now.count && s->now.sentence[last] == s->now.sentence[first];)
             last++;
-        grow_beam(s, first, last);
+        if (s->plan->phrasing)
+            grow_banks(s, first, last);
+        else
+            grow_beam(s, first, last);
     }
     const live done = s->now;
     s->now = s->next;

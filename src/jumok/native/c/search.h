@@ -28,6 +28,37 @@ int32_t jm_filter_after(const jm_filter *f, int32_t state, int32_t token);
 int jm_filter_list(const jm_filter *f, int32_t state, int32_t room, int no_end, const int32_t *ids,
                    int32_t n, int more, uint8_t *mask);
 
+/* ---- phrases.c: what answers must contain ---- */
+
+/* The phrases of a batch, and for each place of a text that may not come (again) the tokens that
+ * would write the rest of it. How far a hypothesis has come is `stride` bytes, zeros at first. */
+typedef struct {
+    const jm_phrases *phrases;
+    int32_t vocab, most_tokens, most_bytes, longest_piece;
+    int32_t most_wanted; /* tokens that one hypothesis may want */
+    size_t stride;
+    int64_t *offsets;
+    int32_t *ids;
+} jm_phrasing;
+
+typedef void (*jm_tell)(void *who, const int32_t *ids, int32_t count);
+
+int jm_are_phrases(const jm_phrases *p, int32_t count, int32_t vocab, int32_t beam);
+/* Of a batch of `count` sentences; 0, or -1: no memory. */
+int jm_phrasing_make(jm_phrasing *g, const jm_phrases *p, int32_t count, int32_t vocab);
+void jm_phrasing_free(jm_phrasing *g);
+
+/* `sentence` is its number in the batch. Scratch: most_bytes + longest_piece. */
+void jm_progress_after(const jm_phrasing *g, int32_t sentence, const void *from, int32_t token,
+                       void *to, uint8_t *scratch);
+int32_t jm_phrases_wanted(const jm_phrasing *g, int32_t sentence, const void *at, int32_t *ids);
+int32_t jm_phrases_bank(const jm_phrasing *g, int32_t sentence, const void *at);
+int32_t jm_phrases_size(const jm_phrasing *g, int32_t sentence);
+int jm_phrases_may_end(const jm_phrasing *g, int32_t sentence, const void *at);
+double jm_phrases_bonus(const jm_phrasing *g, int32_t sentence, const void *at); /* NULL: of all */
+void jm_phrases_banned(const jm_phrasing *g, int32_t sentence, const void *at, jm_tell tell,
+                       void *who);
+
 /* ---- project.c: from features to the best pieces ---- */
 
 /* The ids that a sentence may use, and where the logit of each stands: those that many sentences
@@ -43,6 +74,9 @@ typedef struct {
     int32_t state, room, no_end;
     int32_t forced;      /* only this id is asked for; -1: none */
     const jm_list *list; /* NULL: the whole vocabulary */
+    const int32_t *banned, *wanted; /* ids that may not come; ids whose log P is asked for too */
+    int32_t bans, wants;
+    float *wanted_values; /* (wants) -INFINITY: it may not come */
     int32_t found;
     float *values; /* log P */
     int32_t *ids;
@@ -86,6 +120,7 @@ typedef struct {
     jm_answers *answers;
     const int64_t *places;
     const jm_filter *filter;
+    const jm_phrasing *phrasing; /* or NULL */
     const int32_t *targets; /* to be scored instead */
     const int64_t *target_offsets;
     float *log_probs;
