@@ -24,16 +24,17 @@ ALLOWED: dict[str, set[str]] = {
     "settings": {"config"},
     "text": {"config", "images"},
     "formats": set(),
+    "terms": {"text"},
     "data": {"config", "images", "text"},
     "native": {"architectures", "config", "text"},
     "nn": set(),
     "backends": {"native", "nn"},
     "models": {"config", "nn", "backends"},
     "checkpoint": {"config", "settings", "text", "native", "nn", "backends", "models"},
-    "decoding": {"config", "text", "native", "backends", "models", "checkpoint"},
+    "decoding": {"config", "text", "terms", "native", "backends", "models", "checkpoint"},
     "explain": {"config", "text", "nn", "backends", "models", "checkpoint", "decoding"},
     "model": {"decoding", "explain", "training"},
-    "evaluation": {"text", "decoding", "explain"},
+    "evaluation": {"text", "terms", "decoding", "explain"},
     "training": {
         "config",
         "text",
@@ -57,7 +58,7 @@ ALLOWED: dict[str, set[str]] = {
         "decoding",
         "evaluation",
     },
-    "server": {"config", "text", "decoding", "explain", "evaluation", "training"},
+    "server": {"config", "text", "terms", "decoding", "explain", "evaluation", "training"},
 }
 ALLOWED["learn"] = set()  # pages and what turns them into notebooks
 ALLOWED["run"] = set(ALLOWED)  # one run wired together
@@ -82,6 +83,7 @@ NO_TORCH = {
     "settings",
     "text",
     "formats",
+    "terms",
 }
 NO_TORCH |= {"native"}
 

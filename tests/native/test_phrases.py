@@ -56,6 +56,7 @@ def native_answers(
         phrases=[list(map(native_phrase, one)) for one in phrases],
         widths=widths,
         banned=[text.encode() for text in banned],
+        enough=beam,
         soft=SOFT,
         pieces=Pieces(PIECES),
     )
@@ -143,7 +144,7 @@ def test_a_shortlist_with_the_tokens_of_a_phrase_has_it() -> None:
 
 def test_the_arrays_say_where_each_part_begins() -> None:
     phrase = native_phrase(Phrase((Spelling("ab", (260,)), Spelling("c", (261, 262))), soft=True))
-    arrays = PhraseArrays(PhraseOptions([[], [phrase]], [1, 4], [b"c", b"c"], 2.0, Pieces([b"x", b"yz"])))
+    arrays = PhraseArrays(PhraseOptions([[], [phrase]], [1, 4], [b"c", b"c"], 3, 2.0, Pieces([b"x", b"yz"])))
     assert arrays.arrays["first"].tolist() == [0, 0, 1]
     assert arrays.arrays["text_of"].tolist() == [1, 0]  # a banned text comes first
     assert (arrays.c.bans, arrays.c.text_count, arrays.c.soft) == (1, 2, 2.0)

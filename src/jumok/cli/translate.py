@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -14,6 +15,7 @@ from jumok.cli.shared import explained
 from jumok.cli.shared.console import progress_display, say, to_json
 from jumok.cli.shared.options import (
     ERRORS,
+    GLOSSARY,
     MODEL,
     SEARCH,
     check_drawing,
@@ -25,13 +27,14 @@ from jumok.cli.shared.options import (
     several,
     switch,
     text,
+    with_glossary,
 )
 from jumok.cli.shared.output import open_output
 from jumok.cli.shared.sentences import look_at
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
-    from jumok.decoding.results import Hypothesis, Translation
+    from jumok.decoding.results import Hypothesis, TermUse, Translation
     from jumok.decoding.translator import Translator
     from jumok.model import Model
     from jumok.progress import Progress
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 Form = Literal["text", "moses", "json"]
 Errors = Literal["strict", "replace"]
 
+SHOWN = 5  # terms that were missed
 BLOCK = 1024  # lines that are read, sorted by length and answered together
 
 EXAMPLES = """
@@ -47,6 +51,7 @@ EXAMPLES = """
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
   jumok translate -m runs/en-de --context "The lamp is on." "Is it on?"
+  jumok translate -m runs/en-de -i test.en -o test.de --glossary terms.tsv
   jumok translate -m runs/en-de -i test.en --mbr 16 --temperature 0.7
 """
 
@@ -67,6 +72,7 @@ EXAMPLES = """
 @click.option("--prefix", metavar="TEXT", help="Answers begin with this.")
 @several("--ban", metavar="TEXT", help="Appears in no answer; may be repeated.")
 @several("--require", metavar="TEXT", help="Appears in every answer; may be repeated.")
+@GLOSSARY
 @switch("--align", help="Add ' ||| 0-0 1-2': words of the text and of the answer.")
 @text("--attention", metavar="FILE", help="Where it looked, as .html or .trace.")
 @switch("--stream", help="Write answers as they grow, as far as sure; --beam 1: at once.")
@@ -102,7 +108,7 @@ def translate(
     shown = {name: options.pop(name) for name in ("scores", "align", "attention", "stream")}
     if as_json and form not in (None, "json"):
         raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
-    search = given_options(options)
+    search = with_glossary(given_options(options), quiet=quiet)
     usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
     writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
     writer.check(output)
@@ -123,14 +129,17 @@ def translate(
         search["sentences"] = look.sentences
         if look.told and not quiet and (source or look.several):
             say(str(look))
-    began, count, tokens = time.monotonic(), 0, 0
+    began, count, tokens, terms = time.monotonic(), 0, 0, TermCount()
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
         for result in writer.write(translator, lines, file, block, lambda what, n, _: report(what, n, total)):
             count += 1
             tokens += len(result.tokens)
+            terms.add(result.terms)
     if not quiet and (source or output != "-"):
         seconds = time.monotonic() - began
         speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
+        for line in terms.lines():
+            say(line)
         say(f"{count:,} lines · {seconds:.1f} s · {speed} · {' '.join(writer.engine(translator).values())}")
 
 
@@ -212,6 +221,8 @@ class AnswerWriter:
             case "json":
                 more = [answer_fields(answer) for answer in result.alternatives]
                 about = {"line": number, "src": result.source, **answer_fields(result), **links}
+                if result.terms:
+                    about["terms"] = [asdict(term) for term in result.terms]
                 return to_json(about | ({"alternatives": more} if more else {}))
             case "moses":
                 return "\n".join(
@@ -265,3 +276,25 @@ def answer_fields(answer: "Hypothesis") -> dict[str, Any]:
         "finished": answer.finished,
         **({"sentences": spans} if spans else {}),
     }
+
+
+class TermCount:
+    """How many terms of a glossary the sources had, and which the answers lack."""
+
+    def __init__(self) -> None:
+        self.found, self.missed = 0, Counter[str]()
+
+    def add(self, terms: "Iterable[TermUse]") -> None:
+        for term in terms:
+            self.found += 1
+            if not term.present:
+                self.missed[f"{term.source} → {' or '.join(term.targets)}"] += 1
+
+    def lines(self) -> Iterator[str]:
+        """What people are told; nothing where no glossary had a term."""
+        if self.found:
+            yield f"{self.found - self.missed.total():,} of {self.found:,} terms of the glossary are there"
+        if self.missed:
+            some = ", ".join(f"{name} ({times})" for name, times in self.missed.most_common(SHOWN))
+            more = len(self.missed) - SHOWN
+            yield f"missed: {some}{f', and {more} more' if more > 0 else ''}"

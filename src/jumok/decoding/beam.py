@@ -335,7 +335,7 @@ class BeamSearch(Search):
         leader = grown[0].total if grown else -inf
         is_over = is_done if beam.constraint is None else beam.constraint.is_done
         done = self._steps == beam.limit or is_over(
-            beam.found, leader, beam.limit, beam=W, n_best=self.n_best, alpha=self.alpha
+            beam.found, leader, beam.limit, beam=self.width, n_best=self.n_best, alpha=self.alpha
         )
         if self.record is not None:
             self.record.step(ways, ended, alive)

@@ -14,7 +14,6 @@ from math import inf
 from jumok.answers import Answer, length_penalty
 from jumok.decoding.jobs import SOFT, WIDEST, Phrase
 
-
 CLOSING = tuple(bytes([byte]) for byte in b".,;:!?)]}")
 
 

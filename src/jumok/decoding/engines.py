@@ -158,6 +158,7 @@ class NativeEngine:
             phrases=[list(map(native_phrase, job.phrases)) for job in batch],
             widths=[job.width(request.decoding) for job in batch],
             banned=[spell(text).encode() for text in request.ban],
+            enough=request.decoding.beam,
             soft=SOFT,
             pieces=self._pieces,
         )

@@ -326,9 +326,10 @@ static void write_answers(search *s, beam *b) {
 /* Whether the live hypotheses, the best of which has log-probability `leader`, can be given up. */
 static int is_done(const search *s, const beam *b, double leader) {
     const jm_options *o = s->plan->options;
-    if (b->count >= b->width) return 1;
+    const jm_phrasing *g = s->plan->phrasing;
+    if (b->count >= (g ? g->phrases->enough : s->W)) return 1;
     if (b->count < o->n_best) return 0;
-    if (s->plan->phrasing) leader += jm_phrases_bonus(s->plan->phrasing, b->number, NULL);
+    if (g) leader += jm_phrases_bonus(g, b->number, NULL);
     const double bound = leader / length_penalty(b->limit, o->length_penalty);
     int32_t above = 0;
     for (int32_t i = 0; i < b->count; i++) above += b->found[i].score >= bound;

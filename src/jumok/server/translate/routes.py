@@ -74,6 +74,8 @@ def timed_answer(
 def result_fields(answer: Translation | Score) -> dict[str, Any]:
     """The members of one result: what the client sent is not sent back, nor that a text has no parts."""
     fields = {name: value for name, value in answer.to_dict().items() if name not in ("source", "target")}
+    if not fields.get("terms", True):
+        del fields["terms"]
     for one in (fields, *fields.get("alternatives", ())):
         if not one.get("sentences", True):
             del one["sentences"]
