@@ -284,7 +284,7 @@ class BeamSearch(Search):
             for row, branch in enumerate(beam.live):
                 own = [way for way in ways if way[1] == row]
                 if beam.constraint is not None and branch.progress is not None:
-                    own = own[: 2 * beam.width]
+                    own = own[: beam.width + 1]  # one of them may be the end
                     known = {token for _, _, token, _ in own}
                     wanted = [id for id in beam.constraint.wanted(branch.progress) if id not in known]
                     values = allowed[first + row, wanted].tolist()
