@@ -1,1 +1,0 @@
-import{t as a}from"./chunk-NTIFIXOD.js";import"./chunk-6ESOSOOD.js";export{a as Learn};
