@@ -122,6 +122,7 @@ function GlossaryField() {
       <span class="small muted">{t("translate.glossary")}</span>
       <input
         type="text"
+        class="input"
         maxLength={2000}
         spellcheck={false}
         placeholder={t("translate.glossary_example")}
