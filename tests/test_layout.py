@@ -35,7 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "explain": {"config", "text", "nn", "backends", "models", "checkpoint", "decoding"},
     "documents": {"text", "formats", "decoding"},
     "model": {"decoding", "documents", "explain", "training"},
-    "evaluation": {"text", "checkpoint", "decoding", "explain"},
+    "evaluation": {"text", "terms", "checkpoint", "decoding", "explain"},
     "training": {
         "config",
         "text",

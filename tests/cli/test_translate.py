@@ -151,6 +151,30 @@ def test_search_options_reach_the_search(folder: Path, translator: Translator) -
     assert run(folder, *drawn, "a").stdout == expected.text + "\n"
 
 
+def test_a_glossary_and_what_became_of_its_terms(folder: Path, tmp_path: Path) -> None:
+    terms, source = tmp_path / "terms.tsv", tmp_path / "in.txt"
+    terms.write_text("# mine\nman\t하늘\nhorse\thorse|pony\npony\tx\n")
+    source.write_text("a man\n\nthe dog\n")
+    args = ("--max-len", "30", "--glossary", str(terms))
+    done = run(folder, "-i", str(source), *args, "--json")
+    first, blank, other = map(json.loads, done.stdout.splitlines())
+    assert "하늘" in first["text"]
+    assert first["terms"] == [{"source": "man", "targets": ["하늘"], "present": True}]
+    assert "terms" not in blank
+    assert "terms" not in other
+    assert "1 of 1 terms of the glossary are there" in done.stderr
+    assert f"note: {terms}:3: 'pony' is what 'horse' becomes and a term itself ({terms}:4)" in done.stderr
+
+
+def test_a_glossary_that_cannot_be(folder: Path, tmp_path: Path) -> None:
+    terms = tmp_path / "terms.tsv"
+    terms.write_text("man\tx\nMan\ty\n")
+    with pytest.raises(DataError, match="'Man' becomes 'x' at .*terms.tsv:1, and 'y' here"):
+        run(folder, "a man", "--glossary", str(terms))
+    with pytest.raises(ConfigError, match="--glossary-mode needs --glossary FILE"):
+        run(folder, "a man", "--glossary-mode", "soft")
+
+
 def test_the_best_of_many_draws(folder: Path, translator: Translator) -> None:
     asked = ("--mbr", "6", "--utility", "rouge1", "--temperature", "0.7", "--seed", "3")
     options = {"mbr": 6, "utility": "rouge1", "temperature": 0.7, "seed": 3}
@@ -388,8 +412,6 @@ def test_a_translation_takes_no_torch(folder: Path, translator: Translator, tmp_
     [
         (["--sample"], "sample"),
         (["--mbr", "3"], "mbr"),
-        (["--ban", "a"], "ban"),
-        (["--require", "a"], "require"),
         (["--no-repeat-ngram", "2"], "no_repeat_ngram"),
         (["--stream"], "stream"),
     ],

@@ -43,8 +43,7 @@ def test_names_are_checked() -> None:
         ({"beam": 3, "n_best": 2, "min_len": 4, "max_len": 9, "length_penalty": 0.5, "prefix": "a"}, ""),
         ({"sample": True, "temperature": 0.5}, "sample"),
         ({"mbr": 4}, "mbr"),
-        ({"ban": "a"}, "ban"),
-        ({"require": ["a", "b"]}, "require"),
+        ({"ban": "a", "require": ["b", "c"], "glossary": {"a": "b"}}, ""),
         ({"no_repeat_ngram": 2}, "no_repeat_ngram"),
     ],
 )
@@ -70,6 +69,10 @@ OPTIONS = [
     {"min_len": 5, "length_penalty": 0.0},
     {"max_len": 1},
     {"long": "cut", "beam": 2},
+    {"require": ["12", "man"], "beam": 2},
+    {"ban": ["a", "e"], "beam": 1},
+    {"glossary": {"man": "하늘", "dog": ["cat", "dog"], "영화": "film"}, "beam": 3},
+    {"glossary": {"one two": "12", "horse": "horse"}, "glossary_mode": "soft", "beam": 1},
 ]
 
 

@@ -56,6 +56,7 @@ def native_answers(
         phrases=[list(map(native_phrase, one)) for one in phrases],
         widths=widths,
         banned=[text.encode() for text in banned],
+        enough=beam,
         soft=SOFT,
         pieces=Pieces(PIECES),
     )
@@ -116,7 +117,7 @@ def test_an_answer_does_not_depend_on_its_neighbours(phrases, beam, int8) -> Non
 @settings(max_examples=25, deadline=None)
 @given(phrases=SENTENCE.filter(bool), beam=st.integers(1, 4))
 def test_what_is_required_is_there(phrases, beam) -> None:
-    strict = tuple(replace(with_space(phrase), soft=False) for phrase in phrases)
+    strict = tuple(replace(with_space(phrase), once=False, soft=False) for phrase in phrases)
     [answers] = native_answers(twins("words").native, [strict], (), beam)
     for answer in answers:
         constraint = Constraint(strict, PIECES)
@@ -143,7 +144,7 @@ def test_a_shortlist_with_the_tokens_of_a_phrase_has_it() -> None:
 
 def test_the_arrays_say_where_each_part_begins() -> None:
     phrase = native_phrase(Phrase((Spelling("ab", (260,)), Spelling("c", (261, 262))), soft=True))
-    arrays = PhraseArrays(PhraseOptions([[], [phrase]], [1, 4], [b"c", b"c"], 2.0, Pieces([b"x", b"yz"])))
+    arrays = PhraseArrays(PhraseOptions([[], [phrase]], [1, 4], [b"c", b"c"], 3, 2.0, Pieces([b"x", b"yz"])))
     assert arrays.arrays["first"].tolist() == [0, 0, 1]
     assert arrays.arrays["text_of"].tolist() == [1, 0]  # a banned text comes first
     assert (arrays.c.bans, arrays.c.text_count, arrays.c.soft) == (1, 2, 2.0)
@@ -153,7 +154,7 @@ def test_the_arrays_say_where_each_part_begins() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("widths", [99]), ("ids", [5000]), ("text_of", [7]), ("first", [0, 2]), ("id_offsets", [0, 0])],
+    [("widths", [99]), ("ids", [5000]), ("text_of", [7]), ("first", [0, 2]), ("id_offsets", [0, -1])],
 )
 def test_wrong_phrases_are_refused(name, value, monkeypatch) -> None:
     model = twins("words").native

@@ -644,6 +644,7 @@ export interface StreamFinal {
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];
+  readonly terms?: readonly TermOut[];
   readonly text: string;
   readonly tokens: readonly TokenOut[];
 }
@@ -675,6 +676,13 @@ export interface SweepRowOut {
   readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
   readonly layer: number;
   readonly values: readonly number[];
+}
+
+/** A term of the glossary that the source has. */
+export interface TermOut {
+  readonly present: boolean;
+  readonly source: string;
+  readonly targets: readonly string[];
 }
 
 export interface TokenOut {
@@ -864,6 +872,7 @@ export interface TranslationOut {
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];
+  readonly terms?: readonly TermOut[];
   readonly text: string;
   readonly tokens: readonly TokenOut[];
 }

@@ -6,6 +6,7 @@ import { epoch, getModels, getSentences } from "./api";
 import { embedded } from "./embedded";
 import { problemOf, type ApiError } from "./errors";
 import { decodeOps, encodeOps, formatAddress, parseAddress, type Address, type Params, type Screen } from "./lib/link";
+import { parseGlossary } from "./lib/glossary";
 import { isPicture } from "./lib/picture";
 import { linesOf, mayHaveSeveral } from "./lib/sentences";
 import { remember, remembered } from "./storage";
@@ -186,6 +187,9 @@ export const options = computed<Readonly<Record<string, string | number>>>(() =>
   }
   return found;
 });
+
+/** The glossary of the address, as the API takes it; null without one. */
+export const glossary = computed(() => parseGlossary(params.value.g ?? ""));
 
 /** Among how many draws a model chooses its answers, if its folder says so; 0 for one that searches. */
 export const drawsOf = (card: Card | null): number => Number(card?.decoding.mbr ?? 0);

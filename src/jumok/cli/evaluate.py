@@ -11,6 +11,7 @@ import click
 
 from jumok.cli.shared.console import print_json, progress_display, say, to_json
 from jumok.cli.shared.options import (
+    GLOSSARY,
     SEARCH,
     check_drawing,
     choice,
@@ -20,6 +21,7 @@ from jumok.cli.shared.options import (
     say_once,
     several,
     text,
+    with_glossary,
 )
 from jumok.errors import ConfigError, DataError, RunError, ThresholdError
 from jumok.formats.files import split_packing
@@ -79,6 +81,7 @@ class TestSet:
 @click.option("--by-length/--no-by-length", default=True, help="The first metric by source length [on].")
 @text("--bins", metavar="BINS", help="words, thirds, or shortest lengths such as 1,11,21.")
 @SEARCH
+@GLOSSARY
 @text("--lang", metavar="CODE", help="Target language, for BLEU's words [from file name].")
 @click.option("--bootstrap", type=click.IntRange(min=0), default=1000, metavar="N", help="Resamples [1000].")
 @click.option("--min-bleu", type=float, metavar="X", help="Exit with code 4 when a BLEU is below X.")
@@ -98,7 +101,7 @@ def evaluate(
     metric, by_length, bins, bootstrap, min_bleu, output = (options.pop(name) for name in names)
     places = {name: options.pop(name) for name in TEST_SET}
     loading = {name: options.pop(name) for name in ("device", "engine")} | {"note": say_once(quiet=quiet)}
-    search = given_options(options)
+    search = with_glossary(given_options(options), quiet=quiet)
     check_given(models, hypotheses, output, search)
     wanted = [name.strip() for name in metric.split(",") if name.strip()]
     metrics = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)

@@ -14,6 +14,7 @@ from jumok.cli.shared import explained
 from jumok.cli.shared.console import progress_display, say, to_json
 from jumok.cli.shared.options import (
     ERRORS,
+    GLOSSARY,
     MODEL,
     SEARCH,
     check_drawing,
@@ -25,9 +26,11 @@ from jumok.cli.shared.options import (
     several,
     switch,
     text,
+    with_glossary,
 )
 from jumok.cli.shared.output import open_output
 from jumok.cli.shared.sentences import look_at
+from jumok.cli.shared.tally import AnswerTally
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ EXAMPLES = """
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
   jumok translate -m runs/en-de --context "The lamp is on." "Is it on?"
   jumok translate -m runs/en-de -i test.en --confidence
+  jumok translate -m runs/en-de -i test.en -o test.de --glossary terms.tsv
   jumok translate -m runs/en-de -i test.en --mbr 16 --temperature 0.7
   jumok translate -m runs/en-de -i test.en --memory earlier.tmx --json
 """
@@ -70,6 +74,7 @@ EXAMPLES = """
 @click.option("--prefix", metavar="TEXT", help="Answers begin with this.")
 @several("--ban", metavar="TEXT", help="Appears in no answer; may be repeated.")
 @several("--require", metavar="TEXT", help="Appears in every answer; may be repeated.")
+@GLOSSARY
 @switch("--align", help="Add ' ||| 0-0 1-2': words of the text and of the answer.")
 @text("--attention", metavar="FILE", help="Where it looked, as .html or .trace.")
 @switch("--stream", help="Write answers as they grow, as far as sure; --beam 1: at once.")
@@ -110,9 +115,7 @@ def translate(
     shown = {name: options.pop(name) for name in ("scores", "align", "attention", "stream")}
     if as_json and form not in (None, "json"):
         raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
-    search = given_options(options)
-    if search.pop("no_protect", False):
-        search["protect"] = False
+    search = asked_search(options, quiet=quiet)
     usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
     writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
     writer.check(output, memory)
@@ -135,16 +138,22 @@ def translate(
         search["sentences"] = look.sentences
         if look.told and not quiet and (source or look.several):
             say(str(look))
-    began, count, tokens, recalled = time.monotonic(), 0, 0, Recalled()
+    began, count, tokens, tally = time.monotonic(), 0, 0, AnswerTally()
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
         for result in writer.write(translator, lines, file, block, lambda what, n, _: report(what, n, total)):
             count += 1
             tokens += len(result.tokens)
-            recalled.add(result)
+            tally.add(result)
     if not quiet and (source or output != "-"):
+        for line in tally.lines(memory=bool(memory)):
+            say(line)
         say(summary(count, tokens, time.monotonic() - began, writer.engine(translator)))
-    if memory and not quiet:
-        say(str(recalled))
+
+
+def asked_search(options: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+    """The options of the search that were given."""
+    search = with_glossary(given_options(options), quiet=quiet)
+    return {**search, "protect": False} if search.pop("no_protect", False) else search
 
 
 def summary(lines: int, tokens: int, seconds: float, engine: dict[str, str]) -> str:
@@ -159,23 +168,6 @@ def memory_for(translator: "Translator", path: str) -> "TranslationMemory":
 
     data = translator.config.data
     return read_memory(path, (data.source_language, data.target_language))
-
-
-@dataclass
-class Recalled:
-    """How often a memory had something."""
-
-    used: int = 0
-    similar: int = 0
-
-    def add(self, result: "Translation") -> None:
-        self.used += any(match.used for match in result.matches)
-        self.similar += any(not match.used for match in result.matches)
-
-    def __str__(self) -> str:
-        return (
-            f"memory: reused in {self.used:,} lines; similar entries for {self.similar:,} (--json shows them)"
-        )
 
 
 @dataclass(frozen=True)
@@ -277,8 +269,8 @@ class AnswerWriter:
             case "json":
                 more = [answer_fields(answer) for answer in result.alternatives]
                 about = {"line": number, "src": result.source, **answer_fields(result), **links}
-                if result.matches:
-                    about["matches"] = [asdict(match) for match in result.matches]
+                more_of = {"matches": [*map(asdict, result.matches)], "terms": [*map(asdict, result.terms)]}
+                about |= {name: found for name, found in more_of.items() if found}
                 return to_json(about | ({"alternatives": more} if more else {}))
             case "moses":
                 return "\n".join(

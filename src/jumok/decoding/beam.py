@@ -284,7 +284,7 @@ class BeamSearch(Search):
             for row, branch in enumerate(beam.live):
                 own = [way for way in ways if way[1] == row]
                 if beam.constraint is not None and branch.progress is not None:
-                    own = own[: 2 * beam.width]
+                    own = own[: beam.width + 1]  # one of them may be the end
                     known = {token for _, _, token, _ in own}
                     wanted = [id for id in beam.constraint.wanted(branch.progress) if id not in known]
                     values = allowed[first + row, wanted].tolist()
@@ -335,7 +335,7 @@ class BeamSearch(Search):
         leader = grown[0].total if grown else -inf
         is_over = is_done if beam.constraint is None else beam.constraint.is_done
         done = self._steps == beam.limit or is_over(
-            beam.found, leader, beam.limit, beam=W, n_best=self.n_best, alpha=self.alpha
+            beam.found, leader, beam.limit, beam=self.width, n_best=self.n_best, alpha=self.alpha
         )
         if self.record is not None:
             self.record.step(ways, ended, alive)

@@ -60,6 +60,8 @@ SENTENCES = 256
 """Of one call of the library: enough to sort by length, few enough that an interrupt is soon heard."""
 EACH = 32
 """And so many for each thread."""
+LIKE = 4
+"""Beams that differ by less than this are searched together."""
 log = logging.getLogger("jumok")
 
 Note = Callable[[str], None]
@@ -145,7 +147,7 @@ class NativeEngine:
         """The answers to all jobs, in an order that suits the engine."""
         config, shortlist = request.decoding, self.shortlist if request.shortlist else None
         usual = SearchOptions.of(config, self.align_head if request.align else None)
-        for batch in (*chunks(free_of_phrases(jobs, request)), *chunks(with_phrases(jobs, request))):
+        for batch in calls(jobs, request):
             limits = [job.limit(config) for job in batch]
             prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None
             lists = [shortlist.ids(job.source, job.given) for job in batch] if shortlist else None
@@ -171,6 +173,7 @@ class NativeEngine:
             phrases=[list(map(native_phrase, job.phrases)) for job in batch],
             widths=[job.width(request.decoding) for job in batch],
             banned=[spell(text).encode() for text in request.ban],
+            enough=request.decoding.beam,
             soft=SOFT,
             pieces=self._pieces,
         )
@@ -203,14 +206,13 @@ def native_phrase(phrase: Phrase) -> NativePhrase:
     return NativePhrase(flags, tuple(NativeSpelling(one.text.encode(), one.ids) for one in phrase.spellings))
 
 
-def free_of_phrases(jobs: Sequence[Job], request: Request) -> list[Job]:
-    """The jobs that the plain search does."""
-    return [] if request.ban else [job for job in jobs if not job.phrases]
-
-
-def with_phrases(jobs: Sequence[Job], request: Request) -> list[Job]:
-    """The others."""
-    return list(jobs) if request.ban else [job for job in jobs if job.phrases]
+def calls(jobs: Sequence[Job], request: Request) -> Iterator[list[Job]]:
+    """A call's worth of jobs at a time; those with phrases apart, with others of about their width."""
+    groups: dict[int, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(job.width(request.decoding) // LIKE if job.phrases else -1, []).append(job)
+    for _, group in sorted(groups.items()):
+        yield from chunks(group)
 
 
 def chunks(jobs: Sequence[Job]) -> Iterator[list[Job]]:

@@ -9,6 +9,7 @@ from typing import Any
 from unicodedata import normalize
 
 from jumok.decoding.jobs import make_request
+from jumok.decoding.results import TermUse, Translation
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import Bins, Group, group_by_length, parse_train_lengths
@@ -23,6 +24,7 @@ from jumok.evaluation.metrics import (
 )
 from jumok.evaluation.report import RESAMPLES, Bin, Evaluation, Speed, compare_evaluations, metric_of
 from jumok.progress import Progress, silent
+from jumok.terms.glossary import glossary_of
 
 __all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts"]
 
@@ -52,7 +54,10 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     """
     names = _check_plan(metrics, bootstrap)
     _check_pairs(sources, references)
-    hypotheses, speed = _translate(translator, sources, decode, progress)
+    if decode.get("glossary") is not None:
+        decode["glossary"] = glossary_of(decode["glossary"])
+    answers, speed = _translate(translator, sources, decode, progress)
+    hypotheses = [answer.text for answer in answers]
     first = [texts[0] for texts in several(references)]
     found = score_texts(
         hypotheses,
@@ -70,6 +75,11 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
         progress=progress,
     )
     settings = asdict(make_request(translator.config.decoding, decode).decoding) | decode
+    if decode.get("glossary") is not None:
+        said = _terms([term for answer in answers for term in answer.terms])
+        settings["glossary"] = {"terms": len(decode["glossary"].terms), **said}
+        note = f"{said['present']:,} of {said['applicable']:,} terms of the glossary are in the translations"
+        found = replace(found, notes=(*found.notes, note))
     trained = parse_train_lengths(translator.info.get("train_lengths"))
     return replace(found, decode=settings, speed=speed, train_lengths=trained)
 
@@ -190,14 +200,19 @@ def _bins(
 
 def _translate(
     translator: Translator, sources: Sequence[str], decode: Mapping[str, Any], progress: Progress
-) -> tuple[list[str], Speed]:
+) -> tuple[list[Translation], Speed]:
     began = time.perf_counter()
     lines = {"sentences": "as-is", **decode}  # a line is answered by a line
     answers = translator.translate(list(sources), progress=progress, **lines)
     wall = time.perf_counter() - began
     tokens = sum(len(answer.tokens) for answer in answers)
     speed = Speed(len(answers) / wall, tokens / wall, wall, translator.engine_for(**decode))
-    return [answer.text for answer in answers], speed
+    return answers, speed
+
+
+def _terms(terms: Sequence[TermUse]) -> dict[str, int]:
+    """How many terms of the glossary the sources had, and the translations."""
+    return {"applicable": len(terms), "present": sum(term.present for term in terms)}
 
 
 def _perplexity(

@@ -84,6 +84,7 @@ class CPhrases(Structure):
         *((name, c_int64) for name in ("phrase_count", "spelling_count", "text_count")),
         *((name, c_void_p) for name in ("first", "flags", "spellings", "ids", "id_offsets", "text_of")),
         *((name, c_void_p) for name in ("texts", "text_offsets", "pieces", "piece_offsets", "widths")),
+        ("enough", c_int32),
         ("bans", c_int32),
         ("soft", c_double),
     )

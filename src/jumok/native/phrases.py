@@ -42,6 +42,8 @@ class PhraseOptions:
     widths: Sequence[int]
     banned: Sequence[bytes]
     """No answer contains these."""
+    enough: int
+    """A search ends with so many answers."""
     soft: float
     """Nats that an answer gains for a soft phrase in it."""
     pieces: Pieces
@@ -75,6 +77,7 @@ class PhraseArrays:
             spelling_count=len(spellings),
             text_count=len(texts),
             bans=len(banned),
+            enough=options.enough,
             soft=options.soft,
             **{name: int(array.ctypes.data) for name, array in self.arrays.items()},
         )

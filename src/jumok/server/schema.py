@@ -9,6 +9,7 @@ from jumok.config import Arch, Utility
 from jumok.explain.documents import ImageSize, KindSize, PositionKind, ScoreKind
 from jumok.explain.op_fields import KindField
 from jumok.server.gates.limits import DEFAULTS
+from jumok.terms.glossary import LONGEST_TERM, MOST_CHOICES
 
 
 class RequestBody(BaseModel):
@@ -48,6 +49,11 @@ Sentence = Annotated[Source, Field(json_schema_extra={"pattern": r"\S"})]
 Sources = Annotated[list[Source], Field(min_length=1, max_length=DEFAULTS.texts)]
 Phrases = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=16)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
+TermText = Annotated[str, Field(min_length=1, max_length=LONGEST_TERM)]
+GlossaryTerms = Annotated[
+    dict[TermText, TermText | Annotated[list[TermText], Field(min_length=1, max_length=MOST_CHOICES)]],
+    Field(max_length=DEFAULTS.terms),
+]
 Positive = Annotated[float, Field(gt=0, le=100)]
 
 
@@ -84,7 +90,7 @@ class SearchFields(RequestBody):
 
     def chosen(self) -> dict[str, Any]:
         """The options that were given, by the names that a translator knows."""
-        names = [*SearchFields.model_fields, "prefix", "confidence"]
+        names = [*SearchFields.model_fields, *GlossaryFields.model_fields, "prefix", "confidence"]
         asked = {name: getattr(self, name, None) for name in names if name != "model"}
         return {name: value for name, value in asked.items() if value is not None}
 
@@ -97,7 +103,21 @@ Doubts = Annotated[
 ]
 
 
-class TranslateRequest(SearchFields):
+class GlossaryFields(RequestBody):
+    """Terms with a fixed translation."""
+
+    glossary: GlossaryTerms | None = Field(
+        None,
+        description="What terms of the source become: one text, or several of which any will do. A term that "
+        "stays as it is stands on both sides.",
+    )
+    glossary_mode: Literal["strict", "soft"] | None = Field(
+        None,
+        description="strict (usual): an answer has its terms; soft: unless one without is far more probable.",
+    )
+
+
+class TranslateRequest(SearchFields, GlossaryFields):
     texts: Sources
     prefix: Text | Texts | None = Field(None, description="What answers begin with: one for all or one each.")
     align: bool = Field(
@@ -110,7 +130,7 @@ class TranslateRequest(SearchFields):
     confidence: Doubts = False
 
 
-class StreamRequest(SearchFields):
+class StreamRequest(SearchFields, GlossaryFields):
     text: Source
     prefix: Text | None = None
     confidence: Doubts = False
@@ -192,11 +212,20 @@ class MatchOut(AnswerPart):
     used: bool = Field(description="The entry is the answer there: nothing was computed.")
 
 
+class TermOut(AnswerPart):
+    """A term of the glossary that the source has."""
+
+    source: str
+    targets: list[str]
+    present: bool = Field(description="Whether the answer has one of the targets.")
+
+
 class TranslationOut(HypothesisOut):
     alternatives: list[HypothesisOut]
     matches: list[MatchOut] = Field(
         [], description="What the server's translation memory has, if it has one."
     )
+    terms: list[TermOut] = Field([], description="Of a request with a glossary.")
     align: str | None = Field(None, description="Pharaoh form: pairs of word numbers, source first.")
 
 

@@ -115,7 +115,7 @@ def from_mapping(given: Terms) -> Iterator[tuple[str, Term]]:
     """Each term of a mapping, and where it stands."""
     for source, targets in given.items():
         place = f"glossary[{source!r}]"
-        choices = [targets] if isinstance(targets, str) else targets
+        choices = targets if isinstance(targets, (list, tuple)) else [targets]
         if not isinstance(source, str) or not all(isinstance(one, str) for one in choices):
             raise ConfigError(
                 "a glossary has texts on both sides", where=place, hint='{"term": "translation"}'

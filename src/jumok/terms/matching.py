@@ -100,7 +100,7 @@ class TermIndex:
 
 def key_of(source: str) -> str:
     """What the term's first word begins with however it ends."""
-    first = WORD.findall(source)[0].lower()
+    first = next(WORD.finditer(source)).group().lower()
     return first[:KEY] if len(first) >= LEAST else first
 
 

@@ -61,6 +61,33 @@ def test_options_reach_the_search(client: httpx2.Client) -> None:
     assert drawn != other
 
 
+def test_terms_of_a_glossary(client: httpx2.Client) -> None:
+    asked = {"texts": ["a man", "the dog"], "glossary": {"man": ["하늘", "영화"]}, "max_len": 24}
+    first, second = translate(client, **asked)["results"]
+    assert first["terms"] == [{"source": "man", "targets": ["하늘", "영화"], "present": True}]
+    assert "하늘" in first["text"] or "영화" in first["text"]
+    assert "terms" not in second
+    [soft] = translate(client, **{**asked, "texts": ["a man"], "glossary_mode": "soft"})["results"]
+    assert soft["terms"][0]["present"] == ("하늘" in soft["text"] or "영화" in soft["text"])
+
+
+@pytest.mark.parametrize(
+    ("glossary", "detail"),
+    [
+        ({"a": "b", "A": "c"}, "glossary: keep one of the lines"),
+        ({"a": " "}, "glossary: leave the line out, or write both sides"),
+        ({"a": []}, "glossary.a"),
+        ({"a": "x" * 201}, "glossary.a"),
+        ({str(n): "x" for n in range(501)}, "glossary: "),
+        ("terms.tsv", "glossary: "),
+    ],
+)
+def test_a_glossary_that_cannot_be(client: httpx2.Client, glossary: object, detail: str) -> None:
+    answer = client.post("/v1/translate", json={"texts": ["a"], "glossary": glossary})
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(detail)
+
+
 def test_the_best_of_many_draws(client: httpx2.Client, tiny_models: dict[str, Translator]) -> None:
     options = {"mbr": 6, "utility": "rouge1", "temperature": 0.5, "n_best": 3}
     [found] = translate(client, model="luong", texts=["a man"], beam=None, **options)["results"]

@@ -24,7 +24,7 @@ export interface Address {
 }
 
 /** Order in which well-known parameters are written, so that equal states have equal addresses. */
-const ORDER = ["m", "s", "i", "t", "b", "lp", "px", "k", "l", "h", "q", "j", "w"];
+const ORDER = ["m", "s", "i", "t", "b", "lp", "px", "g", "k", "l", "h", "q", "j", "w"];
 
 export function parseAddress(path: string, search: string): Address {
   const parts = path.split("/").filter(Boolean).map(decodePart);

@@ -13,6 +13,7 @@ import { doubtful, markedPieces } from "../lib/doubts";
 import { offsets, toUtf16 } from "../lib/spans";
 import {
   drawsOf,
+  glossary,
   href,
   model,
   ops,
@@ -36,7 +37,7 @@ export function Translate() {
   const now = live.results[sentenceIndex.value];
   // the trace follows the stream, so that the two never decode at the same time
   const searched = embedded || ops.value.length > 0 || params.value.t;
-  const trace = useTraceOf(searched || now?.done ? traceRequest.value : null);
+  const trace = useTraceOf(searched || now?.done ? traceOf(now?.text ?? "") : null);
   const manifest = trace.value;
   return (
     <div class="screen translate">
@@ -70,6 +71,12 @@ export function Translate() {
   );
 }
 
+/** What is traced: the model's own answer, or with a glossary the one that keeps its terms. */
+const traceOf = (text: string) =>
+  glossary.value && traceRequest.value && text && ops.value.length === 0 && !params.value.t
+    ? { ...traceRequest.value, target: text }
+    : traceRequest.value;
+
 const liveTyping = () => params.value.live !== "0";
 
 function Controls({ ms, perToken }: { ms: number | null; perToken: number | null }) {
@@ -98,6 +105,7 @@ function Controls({ ms, perToken }: { ms: number | null; perToken: number | null
       {!embedded && !seesPictures.value && (
         <Switch label={t("translate.live")} on={liveTyping()} onChange={(on) => setParams({ live: on ? null : "0" })} />
       )}
+      {!embedded && !seesPictures.value && <GlossaryField />}
       {ops.value.length > 0 && <Badge tone="warn">{t("translate.edited", { n: ops.value.length })}</Badge>}
       <span class="grow" />
       <span class="small muted translate-speed">
@@ -105,6 +113,41 @@ function Controls({ ms, perToken }: { ms: number | null; perToken: number | null
         {perToken !== null && <span>{t("translate.per_token", { score: fixed(perToken, 2) })}</span>}
       </span>
     </header>
+  );
+}
+
+/** Terms with a fixed translation; leaving the field, or Enter, writes them into the address. */
+function GlossaryField() {
+  return (
+    <label class="field translate-glossary" title={t("translate.glossary_title")}>
+      <span class="small muted">{t("translate.glossary")}</span>
+      <input
+        type="text"
+        class="input"
+        maxLength={2000}
+        spellcheck={false}
+        placeholder={t("translate.glossary_example")}
+        value={params.value.g ?? ""}
+        onChange={(event) => setParams({ g: event.currentTarget.value.trim() || null }, { push: true })}
+      />
+    </label>
+  );
+}
+
+/** Which terms of the glossary a sentence has, and whether they are in its translation. */
+function Terms({ live }: { live: LiveState }) {
+  const terms = live.results.flatMap((result) => (result.done ? result.terms : []));
+  if (terms.length === 0) return null;
+  return (
+    <p class="row small translate-terms">
+      <span class="faint">{t("translate.terms")}</span>
+      {terms.map((term, i) => (
+        <Badge key={i} tone={term.present ? undefined : "warn"}>
+          <bdi>{`${term.source} → ${term.targets.join(" | ")}`}</bdi>
+          {!term.present && ` · ${t("translate.term_missed")}`}
+        </Badge>
+      ))}
+    </p>
   );
 }
 
@@ -235,6 +278,7 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
       {edited === null && now?.done && now.confidence && now.confidence.words.length > 0 && (
         <Doubts text={now.text} doubts={doubtful(now.confidence)} change={now.confidence.change} />
       )}
+      <Terms live={live} />
       {several && <p class="small faint">{t("translate.sentences", { n: sentences.value.length })}</p>}
     </div>
   );

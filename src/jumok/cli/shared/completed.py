@@ -90,7 +90,17 @@ def model_folders_under(above: Path, begins: str) -> Iterator[str]:
 
 FILES = (
     *("-i", "-o", "--source", "--target", "--valid-source", "--valid-target", "--test-source"),
-    *("--test-target", "--images", "--config", "--out", "--hypotheses", "--context", "source", "target"),
+    *(
+        "--test-target",
+        "--images",
+        "--config",
+        "--out",
+        "--hypotheses",
+        "--glossary",
+        "--context",
+        "source",
+        "target",
+    ),
 )
 WORDS: Mapping[str, Word] = {
     **dict.fromkeys(FILES, FileWord()),

@@ -14,6 +14,7 @@ from jumok.errors import ConfigError
 if TYPE_CHECKING:
     from jumok.config import DecodingConfig
 
+NOTES = 5  # of a glossary, that are said
 Command = Callable[..., Any]
 Option = Callable[[Command], Command]
 
@@ -111,6 +112,28 @@ SEARCH = grouped(
     ),
 )
 """How answers are found; what is not given is as the model's folder says."""
+
+
+GLOSSARY = grouped(
+    click.option("--glossary", metavar="FILE", help="Terms: source, tab, translation on each line."),
+    choice("--glossary-mode", of=["strict", "soft"], help="Terms always, or if likely enough [strict]."),
+)
+
+
+def with_glossary(search: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+    """The options with the glossary read; what may be meant otherwise in it is said."""
+    if "glossary" not in search:
+        if "glossary_mode" in search:
+            raise ConfigError(
+                "--glossary-mode needs --glossary FILE", hint="leave it out, or name a glossary"
+            )
+        return search
+    from jumok.terms.glossary import read_glossary
+
+    glossary = read_glossary(search["glossary"])
+    for note in glossary.notes[:NOTES] if not quiet else ():
+        say(f"note: {note}")
+    return {**search, "glossary": glossary}
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -326,5 +326,5 @@ int jm_are_phrases(const jm_phrases *p, int32_t count, int32_t vocab, int32_t be
         if (p->ids[i] < 0 || p->ids[i] >= vocab) return 0;
     for (int64_t i = 0; i < p->spelling_count; i++)
         if (p->text_of[i] < 0 || p->text_of[i] >= p->text_count) return 0;
-    return p->soft >= 0;
+    return p->soft >= 0 && p->enough >= 1 && p->enough <= beam;
 }

@@ -240,7 +240,8 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
     s->B = count;
     s->W = scores ? 1 : plan->options->beam;
     const size_t R = (size_t)s->B * (size_t)s->W;
-    const int32_t k = s->W == 1 ? 1 : s->W < V / 2 ? 2 * s->W : V;
+    const int32_t wide = plan->phrasing ? s->W + 1 : 2 * s->W;
+    const int32_t k = s->W == 1 ? 1 : wide < V ? wide : V;
     const int lists = !scores && plan->batch->shortlist != NULL;
     if (R > INT32_MAX) return -1;
     take_beams(s, order, scores);
@@ -348,9 +349,10 @@ static void write_answers(search *s, beam *b) {
 /* Whether the live hypotheses, the best of which has log-probability `leader`, can be given up. */
 static int is_done(const search *s, const beam *b, double leader) {
     const jm_options *o = s->plan->options;
-    if (b->count >= b->width) return 1;
+    const jm_phrasing *g = s->plan->phrasing;
+    if (b->count >= (g ? g->phrases->enough : s->W)) return 1;
     if (b->count < o->n_best) return 0;
-    if (s->plan->phrasing) leader += jm_phrases_bonus(s->plan->phrasing, b->number, NULL);
+    if (g) leader += jm_phrases_bonus(g, b->number, NULL);
     const double bound = leader / length_penalty(b->limit, o->length_penalty);
     int32_t above = 0;
     for (int32_t i = 0; i < b->count; i++) above += b->found[i].score >= bound;
@@ -457,7 +459,8 @@ static int32_t order_ways(search *s, const beam *b, int32_t first, int32_t last)
     int32_t count = 0;
     for (int32_t r = first; r < last; r++) {
         const jm_pick *pick = &s->picks[r];
-        const int32_t found = pick->found < 2 * b->width ? pick->found : 2 * b->width;
+        const int32_t most = b->width + 1; /* one of them may be the end */
+        const int32_t found = pick->found < most ? pick->found : most;
         for (int32_t j = 0; j < found; j++) add_way(s, &count, r, pick->ids[j], pick->values[j]);
         for (int32_t j = 0; j < pick->wants; j++) {
             int known = pick->wanted_values[j] == -INFINITY;

@@ -33,6 +33,8 @@ class Limits:
     """Tokens of one text; beyond it 422."""
     beam: int = 16
     """Hypotheses of one text; beyond it 422."""
+    terms: int = 500
+    """Terms of the glossary of one request; beyond it 422."""
     n_best: int = 16
     """Answers of one text; beyond it 422."""
     mbr: int = 64

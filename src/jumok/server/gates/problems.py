@@ -87,6 +87,8 @@ def from_error(error: Error) -> Problem:
         case _ if error.code == "bad_image":
             reason = error.message.partition(":")[0]  # what follows is the reader's own word for the bytes
             return Problem(422, error.code, f"{reason}: {error.hint}")
+        case _ if error.code == "bad_glossary":
+            return bad_field("glossary", error.hint)
         case _ if error.code == "bad_unicode":
             return Problem(400, "bad_utf8", "a text has half of a surrogate pair")
         case _:

@@ -94,8 +94,9 @@ def timed_answer(
 def result_fields(answer: Translation | Score) -> dict[str, Any]:
     """The members of one result: not what the client sent, nor parts, links and doubts if there are none."""
     fields = {name: value for name, value in answer.to_dict().items() if name not in ("source", "target")}
-    if not fields.get("matches", True):
-        del fields["matches"]
+    for name in ("matches", "terms"):
+        if not fields.get(name, True):
+            del fields[name]
     for one in (fields, *fields.get("alternatives", ())):
         for name in ("sentences", "links", "confidence"):
             if not one.get(name, True):

@@ -1,10 +1,10 @@
 /** Translation as it is typed: every sentence of the text streamed in turn, older requests cancelled. */
 import { useEffect, useState } from "preact/hooks";
-import type { ConfidenceOut, HypothesisOut } from "../../api-types";
+import type { ConfidenceOut, HypothesisOut, TermOut } from "../../api-types";
 import { epoch, streamTranslation } from "../../api";
 import { embedded } from "../../embedded";
 import { problemOf, type ApiError } from "../../errors";
-import { drawsOf, model, ops, options, params, sentences } from "../../state";
+import { drawsOf, glossary, model, ops, options, params, sentences } from "../../state";
 
 export interface Live {
   readonly text: string;
@@ -14,6 +14,8 @@ export interface Live {
   readonly sourceTokens: readonly string[];
   readonly done: boolean;
   readonly alternatives: readonly HypothesisOut[];
+  /** of the glossary, those that the sentence has */
+  readonly terms: readonly TermOut[];
   readonly score: number | null;
   readonly perToken: number | null;
   readonly ms: number | null;
@@ -27,6 +29,7 @@ const NOTHING: Live = {
   sourceTokens: [],
   done: false,
   alternatives: [],
+  terms: [],
   score: null,
   perToken: null,
   ms: null,
@@ -53,7 +56,7 @@ export function useLive(): LiveState {
   const list = sentences.value;
   const name = model.value?.name ?? null;
   const plain = !embedded && ops.value.length === 0 && !params.value.t;
-  const wanted = plain && name && list[0] !== "" ? JSON.stringify([name, list, options.value]) : null;
+  const wanted = plain && name && list[0] !== "" ? JSON.stringify([name, list, options.value, glossary.value]) : null;
   useEffect(() => {
     setError(null);
     setAbout(wanted);
@@ -73,6 +76,7 @@ export function useLive(): LiveState {
           n_best: best,
           sentences: "as-is",
           confidence: calibrated(),
+          glossary: glossary.value ?? undefined,
           ...(i === 0 ? options.value : { ...options.value, prefix: undefined }),
         };
         const final = await streamTranslation(body, {
@@ -84,6 +88,7 @@ export function useLive(): LiveState {
           text: final.text,
           done: true,
           alternatives: final.alternatives,
+          terms: final.terms ?? [],
           score: final.score,
           perToken: final.score_per_token ?? null,
           ms: final.ms,
