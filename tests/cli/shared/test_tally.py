@@ -23,5 +23,18 @@ def test_a_memory_and_terms_are_counted_by_answer() -> None:
 def test_only_the_first_of_many_missed_terms_are_named() -> None:
     tally = AnswerTally()
     for n in range(SHOWN + 2):
+        there, lacking = TermUse("Maus", ("mouse",), present=True), TermUse("Rad", ("wheel", "bike"), present=False)
+    tally.add(answer(there, lacking))
+    assert list(tally.lines(memory=True)) == [
+        "memory: reused in 1 lines; similar entries for 0 (--json shows them)",
+        "1 of 2 terms of the glossary are there",
+        "missed: Rad → wheel or bike (1)",
+    ]
+    assert list(AnswerTally().lines(memory=False)) == []
+
+
+def test_only_the_first_of_many_missed_terms_are_named() -> None:
+    tally = AnswerTally()
+    for n in range(SHOWN + 2):
         tally.add(answer(TermUse(f"t{n}", ("x",), present=False)))
     assert list(tally.lines(memory=False))[-1].endswith(", and 2 more")
