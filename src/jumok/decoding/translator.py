@@ -32,7 +32,6 @@ from jumok.decoding.parts import (
     protection_of,
     sentence_habit,
     term_uses,
-    texts_read,
 )
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation
 from jumok.decoding.scores import score_pairs, unequal
@@ -267,10 +266,6 @@ class Translator(Calibrated):
 
     def protects(self, request: Request) -> Protection:  # of placeholders and the like
         return protection_of(self.config.text, self.tokenizers, self.sentence_habit, request)
-
-    def as_read(self, sources: Sequence[SourceText], request: Request) -> list[SourceText]:
-        """Each text as the model reads it in one piece: with marks for what is protected."""
-        return self.read(texts_read(sources, request, self.tokenizers, self.protects(request)))
 
     def splits(self, request: Request) -> bool:
         """Whether texts are translated sentence by sentence."""

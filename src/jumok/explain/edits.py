@@ -35,6 +35,7 @@ from jumok.explain.ops import (
     bad_parameter,
     check_count,
 )
+from jumok.explain.subject import as_read
 from jumok.explain.tokens import side_of, units_of
 from jumok.models.interface import edits_of
 from jumok.nn.edit import AttentionEdit
@@ -256,7 +257,7 @@ def compile_ops(
     [source] = translator.read([replace_words(ops, translator, source)])
     settings = dict(options or {})
     own: dict[str, Any] = {name: settings[name] for name in ("protect", "keep") if name in settings}
-    [source] = translator.as_read([source], make_request(translator.config.decoding, own))
+    [source] = as_read(translator, [source], make_request(translator.config.decoding, own))
     settings |= {"sentences": "as-is", "protect": False, "keep": ()}
     settings["long"] = "error" if settings.get("long") == "error" else "cut"
     return CompiledOps(compile_edits(ops, translator, taken(translator, source), settings), settings, source)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from jumok.decoding.batched import encode
 from jumok.decoding.beam import BeamTree
 from jumok.decoding.jobs import Request, SourceText, make_request
+from jumok.decoding.parts import texts_read
 from jumok.decoding.results import Translation
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
@@ -54,7 +55,7 @@ def subjects_of(
     A text of more tokens than the model takes is cut, with a warning.
     """
     request = make_request(translator.config.decoding, translator.asked(options or {}))
-    sources = translator.as_read(translator.read(texts), request)
+    sources = as_read(translator, texts, request)
     subjects = [read_source(translator, source) for source in sources]
     if targets is not None:
         _check_count("targets", targets, texts)
@@ -83,6 +84,12 @@ def subjects_of(
         with_translation(one, known[i], search_settings(request, prefixes[i]), ms if i in missing else None)
         for i, one in enumerate(subjects)
     ]
+
+
+def as_read(translator: Translator, texts: Sequence[str | SourceText], request: Request) -> list[SourceText]:
+    """Each text as the model reads it in one piece: with marks for what is protected."""
+    sources, protect = translator.read(texts), translator.protects(request)
+    return translator.read(texts_read(sources, request, translator.tokenizers, protect))
 
 
 def read_source(translator: Translator, source: SourceText) -> Subject:

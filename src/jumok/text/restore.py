@@ -96,31 +96,47 @@ def found_spots(masked: Masked, answer: str) -> list[Spot]:
     wanted: defaultdict[str, deque[int]] = defaultdict(deque)
     for number, kept in enumerate(masked.kept):
         wanted[kept.sign].append(number)
-    signs = sorted({*wanted, *(MARKS if masked.marks else ())}, key=len, reverse=True)
-    places: defaultdict[str, list[Span]] = defaultdict(list)
-    if signs:
-        free = [kept for kept in masked.kept if kept.kind in FORMAT]  # `%s` is one wherever it stands
-        inside = {f"{kept.sign}<" for kept in masked.kept if kept in free or _LATIN.match(kept.before)}
-        inside |= {f"{kept.sign}>" for kept in masked.kept if kept in free or _LATIN.match(kept.after)}
-        for match in re.finditer("|".join(bounded(sign, inside) for sign in signs), answer):
-            places[match[0]].append(match.span())
-    spots = []
-    for sign, found in places.items():
+    read, spots = sign_places(masked, masked.text), list[Spot]()
+    for sign, found in sign_places(masked, answer).items():
         numbers = wanted[sign]
         if len(found) > len(numbers) == 1:  # the one that stands as far in as the span does
             place = masked.kept[numbers[0]].place * len(answer)
             found = sorted(found, key=lambda span: abs(span[0] - place))
-        spots += [Spot(*span, numbers.popleft() if numbers else None) for span in found]
+        others = len(read.get(sign, ())) - len(numbers)  # that are text: `www.` alone is no address
+        own, rest = found[: len(numbers)], found[len(numbers) :]
+        spots += [Spot(*span, number) for span, number in zip(own, numbers, strict=False)]
+        spots += [Spot(*span, None) for span in rest[others:]]
     spots.sort(key=lambda spot: spot.begin)
     return made_up(masked, answer, spots) if masked.kept else spots
 
 
+def sign_places(masked: Masked, text: str) -> dict[str, list[Span]]:
+    """Where each sign of a sentence, and each mark if the model knows them, stands in a text."""
+    signs = sorted({*(kept.sign for kept in masked.kept), *(MARKS if masked.marks else ())}, key=len)
+    free = {kept.sign for kept in masked.kept if kept.kind in FORMAT}  # `%s` is one wherever it stands
+    inside = {f"{kept.sign}<" for kept in masked.kept if kept.sign in free or _LATIN.match(kept.before)}
+    inside |= {f"{kept.sign}>" for kept in masked.kept if kept.sign in free or _LATIN.match(kept.after)}
+    places: defaultdict[str, list[Span]] = defaultdict(list)
+    if signs:
+        for match in re.finditer("|".join(bounded(sign, inside) for sign in reversed(signs)), text):
+            places[match[0]].append(match.span())
+    return places
+
+
 def bounded(sign: str, inside: Collection[str]) -> str:
-    """The pattern of a sign; one of letters or digits is no part of a longer word, unless it is one `inside`
-    the source: on its left (`<` behind the sign) or right (`>`)."""
-    before = r"(?<![A-Za-z0-9])" if _LATIN.match(sign) and f"{sign}<" not in inside else ""
-    after = r"(?![A-Za-z0-9])" if _LATIN.match(sign[-1:]) and f"{sign}>" not in inside else ""
-    return before + re.escape(sign) + after
+    """The pattern of a sign, which is no part of a longer number or word, unless it is one `inside` the
+    source: on its left (`<` behind the sign) or right (`>`)."""
+    before, after = like(sign[:1]), like(sign[-1:])
+    left = f"(?<!{before})" if before and f"{sign}<" not in inside else ""
+    right = f"(?!{after})" if after and f"{sign}>" not in inside else ""
+    return left + re.escape(sign) + right
+
+
+def like(character: str) -> str:
+    """What goes on with a digit, or with a letter; "" with anything else."""
+    if not _LATIN.match(character):
+        return ""
+    return "[0-9]" if character.isdigit() else "[A-Za-z]"
 
 
 def made_up(masked: Masked, answer: str, spots: list[Spot]) -> list[Spot]:
