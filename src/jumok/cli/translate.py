@@ -12,6 +12,7 @@ import click
 
 from jumok.cli.shared import explained
 from jumok.cli.shared.console import progress_display, say, to_json
+from jumok.cli.shared.document import FORMS, Form, document_order
 from jumok.cli.shared.options import (
     ERRORS,
     MODEL,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from jumok.model import Model
     from jumok.progress import Progress
 
-Form = Literal["text", "moses", "json"]
 Errors = Literal["strict", "replace"]
 
 BLOCK = 1024  # lines that are read, sorted by length and answered together
@@ -48,13 +48,18 @@ EXAMPLES = """
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
   jumok translate -m runs/en-de --context "The lamp is on." "Is it on?"
   jumok translate -m runs/en-de -i test.en --mbr 16 --temperature 0.7
+  jumok translate -m runs/en-de -i report.html -o report.de.html
 """
 
 
-@command(EXAMPLES, json="The same as --format json: an object per line.", quiet="No progress and no summary.")
+@command(
+    EXAMPLES,
+    json="An object per line, as --format json; of a document its report.",
+    quiet="No progress and no summary.",
+)
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @MODEL
-@text("-i", "--input", "source", metavar="FILE", help="Text, one per line; - is stdin.")
+@text("-i", "--input", "source", metavar="FILE", help="Text, one per line, or a document; - is stdin.")
 @text("--context", metavar="FILE", help="The texts ask about this file, or text.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
 @count("--n-best", help="Answers per text.")
@@ -71,7 +76,8 @@ EXAMPLES = """
 @text("--attention", metavar="FILE", help="Where it looked, as .html or .trace.")
 @switch("--stream", help="Write answers as they grow, as far as sure; --beam 1: at once.")
 @switch("--scores", help="Add a tab and the log-probability to each line.")
-@choice("--format", "form", of=["text", "moses", "json"], help="[text; n-best: moses]")
+@choice("--format", "form", of=FORMS, metavar="FORMAT", help="Lines: text, moses, json; or a document's.")
+@switch("--all", "all_segments", help="A document's translated entries, too.")
 @choice("--sentences", of=["auto", "as-is", "split"], help="Sentences one by one [auto: as the lines are].")
 @switch("--no-protect", help="Placeholders, URLs and code are text like any other.")
 @ERRORS
@@ -87,6 +93,7 @@ def translate(
     device: str | None,
     engine: str,
     line_buffered: bool,
+    all_segments: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -96,16 +103,23 @@ def translate(
     A line of several sentences is translated sentence by sentence, and laid out as it was; a file that has
     one sentence on each line is taken as it is. Options of the search that are not given are those of the
     model. --attention with a folder that exists writes a page for each line into it, or for each sentence.
+
+    A document (HTML, Markdown, XLIFF, …; not .txt) is translated whole, with its markup, into the file of -o.
+    Interrupted, the same command goes on where it stopped.
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
     form = options.pop("form")
+    flags = {"all_segments": all_segments, "as_json": as_json, "quiet": quiet}
+    order = document_order(source, output, form, **flags)
     shown = {name: options.pop(name) for name in ("scores", "align", "attention", "stream")}
-    if as_json and form not in (None, "json"):
-        raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
     search = given_options(options)
     if search.pop("no_protect", False):
         search["protect"] = False
+    if order is not None:
+        others = {f"--{name}": given for name, given in shown.items()}
+        order.check({**others, "--context": context, "--n-best": search.get("n_best")})
+        return order.translate(model, device, engine, search)
     usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
     writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
     writer.check(output)
