@@ -192,6 +192,13 @@ def test_a_word_that_stands_on_both_sides_needs_no_link() -> None:
     assert render(found.target) == "The app <b>LibreOffice</b> is free"
 
 
+def test_text_that_is_kept_is_found_as_it_is() -> None:
+    source = MarkedText("Die Funktion SUMME rechnet", (Tag(13, 18, "<code>", "</code>", keep=True),))
+    links = [link((13, 18), (4, 7)), link((13, 18), (8, 13)), link((13, 18), (14, 22))]
+    found = project(source, "The SUM SUMME function", links)
+    assert render(found.target) == "The SUM <code>SUMME</code> function"
+
+
 def test_marks_that_do_the_same() -> None:
     assert alike("“", "„")
     assert alike("。", ".")

@@ -12,6 +12,8 @@ import click
 
 from jumok.cli.shared import explained
 from jumok.cli.shared.console import progress_display, say, to_json
+from jumok.cli.shared.document import FORMS, Form, document_order
+from jumok.cli.shared.memory import memory_for
 from jumok.cli.shared.options import (
     ERRORS,
     GLOSSARY,
@@ -38,9 +40,7 @@ if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
     from jumok.model import Model
     from jumok.progress import Progress
-    from jumok.terms.memory import TranslationMemory
 
-Form = Literal["text", "moses", "json"]
 Errors = Literal["strict", "replace"]
 
 BLOCK = 1024  # lines that are read, sorted by length and answered together
@@ -55,13 +55,18 @@ EXAMPLES = """
   jumok translate -m runs/en-de -i test.en -o test.de --glossary terms.tsv
   jumok translate -m runs/en-de -i test.en --mbr 16 --temperature 0.7
   jumok translate -m runs/en-de -i test.en --memory earlier.tmx --json
+  jumok translate -m runs/en-de -i report.html -o report.de.html
 """
 
 
-@command(EXAMPLES, json="The same as --format json: an object per line.", quiet="No progress and no summary.")
+@command(
+    EXAMPLES,
+    json="An object per line, as --format json; of a document its report.",
+    quiet="No progress and no summary.",
+)
 @click.argument("texts", nargs=-1, metavar="[TEXT]...")
 @MODEL
-@text("-i", "--input", "source", metavar="FILE", help="Text, one per line; - is stdin.")
+@text("-i", "--input", "source", metavar="FILE", help="Text, one per line, or a document; - is stdin.")
 @text("--context", metavar="FILE", help="The texts ask about this file, or text.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
 @count("--n-best", help="Answers per text.")
@@ -83,7 +88,8 @@ EXAMPLES = """
     "--memory", metavar="FILE", help="Reuse translations: TMX, TSV, PO, XLIFF, …; --json shows similar ones."
 )
 @switch("--confidence", help="Mark doubtful words ⟨?so⟩; add a tab and P(a person changes the line).")
-@choice("--format", "form", of=["text", "moses", "json"], help="[text; n-best: moses]")
+@choice("--format", "form", of=FORMS, metavar="FORMAT", help="Lines: text, moses, json; or a document's.")
+@switch("--all", "all_segments", help="A document's translated entries, too.")
 @choice("--sentences", of=["auto", "as-is", "split"], help="Sentences one by one [auto: as the lines are].")
 @switch("--no-protect", help="Placeholders, URLs and code are text like any other.")
 @ERRORS
@@ -99,6 +105,7 @@ def translate(
     device: str | None,
     engine: str,
     line_buffered: bool,
+    all_segments: bool,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -108,14 +115,21 @@ def translate(
     A line of several sentences is translated sentence by sentence, and laid out as it was; a file that has
     one sentence on each line is taken as it is. Options of the search that are not given are those of the
     model. --attention with a folder that exists writes a page for each line into it, or for each sentence.
+
+    A document (HTML, Markdown, XLIFF, …; not .txt) is translated whole, with its markup, into the file of -o.
+    Interrupted, the same command goes on where it stopped.
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
     form, memory = options.pop("form"), options.pop("memory")
+    flags = {"all_segments": all_segments, "as_json": as_json, "quiet": quiet}
+    order = document_order(source, output, form, **flags)
     shown = {name: options.pop(name) for name in ("scores", "align", "attention", "stream")}
-    if as_json and form not in (None, "json"):
-        raise ConfigError(f"both --json and --format {form} are given", hint="choose one of them")
     search = asked_search(options, quiet=quiet)
+    if order is not None:
+        others = {f"--{name}": given for name, given in shown.items()}
+        order.check({**others, "--context": context, "--n-best": search.get("n_best")})
+        return order.translate(model, device, engine, search, memory)
     usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
     writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
     writer.check(output, memory)
@@ -126,8 +140,7 @@ def translate(
         lines = explained.only_line(lines, writer.attention)
     translator = writer.load(model, device, engine)
     check_drawing(search, translator.config.decoding, "--sample or --mbr N")
-    if memory:
-        search["memory"] = memory_for(translator, memory)
+    search |= memory_for(translator, memory)
     if context and not quiet:
         from jumok.cli.shared.conversation import warn_context
 
@@ -160,14 +173,6 @@ def summary(lines: int, tokens: int, seconds: float, engine: dict[str, str]) -> 
     """What was done, how quickly, and by what."""
     speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
     return f"{lines:,} lines · {seconds:.1f} s · {speed} · {' '.join(engine.values())}"
-
-
-def memory_for(translator: "Translator", path: str) -> "TranslationMemory":
-    """The memory in a file, in the direction of the model."""
-    from jumok.terms.memory import read_memory
-
-    data = translator.config.data
-    return read_memory(path, (data.source_language, data.target_language))
 
 
 @dataclass(frozen=True)

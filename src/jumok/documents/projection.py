@@ -112,7 +112,7 @@ class Placing:
         free = [room] if room[0] < room[1] else []
         heap = []
         for node in nodes:
-            shares = self.evidence.shares(node.tag.begin, node.tag.end)
+            shares = self._verbatim(node.tag) or self.evidence.shares(node.tag.begin, node.tag.end)
             score, words = best_stretch(shares, self.evidence.known, free)
             heap.append((-score, node.order, words, shares, node))
         heapify(heap)
@@ -127,6 +127,17 @@ class Placing:
             words = self._with_marks(node.tag, words, free) if words else self._guess(node.tag, free, room)
             free = [part for one in free for part in without(one, words)]
             self._settle(node, words)
+
+    def _verbatim(self, tag: Tag) -> dict[int, float]:
+        """The words of a tag that keeps its text, if they stand in the target once: nothing else is in it."""
+        inside = self.source[tag.begin : tag.end].strip()
+        if not tag.keep or self.text.count(inside) != 1:
+            return {}
+        begin = self.text.index(inside)
+        end, words = begin + len(inside), self.evidence.words
+        found = [n for n, (a, b) in enumerate(words) if begin <= a and b <= end]
+        whole = found and (words[found[0]][0], words[found[-1]][1]) == (begin, end)
+        return dict.fromkeys(found, 1.0) if whole else {}
 
     def _settle(self, node: TagNode, words: Span) -> None:
         """A tag has its words; now those inside it get theirs."""

@@ -64,16 +64,16 @@ class DocumentReport:
         """One line of JSON."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
-    def summary(self) -> str:
-        """A line with the numbers, and one for each doubtful segment."""
+    def summary(self, most: int = MOST_DOUBTS) -> str:
+        """A line with the numbers, and one for each doubtful segment, `most` of them."""
         counts = [f"{self.translated:,} segments translated"]
         counts += [f"{self.present:,} already there"] if self.present else []
         counts += [f"{self.skipped:,} with nothing to translate"] if self.skipped else []
         counts += [f"{self.doubtful:,} to look at"] if self.doubtful else []
         counts += [f"{self.resumed:,} of them done before"] if self.resumed else []
         lines = [" · ".join(counts)]
-        lines += [f"  {one.where}: {'; '.join(one.doubts)}" for one in self.doubts]
-        if (more := self.doubtful - len(self.doubts)) > 0:
+        lines += [f"  {one.where}: {'; '.join(one.doubts)}" for one in self.doubts[:most]]
+        if (more := self.doubtful - min(most, len(self.doubts))) > 0:
             lines.append(f"  … and {more:,} more")
         return "\n".join(lines)
 

@@ -97,4 +97,8 @@ def answered(source: MarkedText, answer: Translation, before: str, after: str) -
     if placed.guesses:
         doubts.append(f"the place of {' '.join(tag.open + tag.close for tag in placed.guesses)} is a guess")
     doubts += [f"{text!r} had been changed, and was put back" for text in changed]
+    doubts += [f"the term {term.source!r} is missing" for term in answer.terms if not term.present]
+    if answer.confidence and answer.confidence.doubtful:
+        words = [answer.text[slice(*word.text)] for word in answer.confidence.doubtful]
+        doubts.append(f"a person would probably change {', '.join(map(repr, dict.fromkeys(words)))}")
     return SegmentAnswer("translated", shifted(target, before, after), tuple(doubts))

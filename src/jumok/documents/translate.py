@@ -2,15 +2,14 @@
 
 import errno
 import hashlib
-import json
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from jumok.decoding.jobs import make_request
+from jumok.decoding.jobs import Request, make_request
 from jumok.decoding.translator import Translator
 from jumok.documents.journal import SUFFIX, Journal
 from jumok.documents.report import DocumentReport, ReportCounts, SegmentAnswer
@@ -51,8 +50,8 @@ def translate_document(  # noqa: PLR0913  all but three have defaults
     check_places(given, wanted)
     data = model.config.data
     reader = format_of(given, format, Languages(data.source_language, data.target_language))
-    make_request(model.config.decoding, options)  # a wrong option is told before a file is made
-    job = job_of(model, given, reader, {**options, "all": all_segments})
+    request = make_request(model.config.decoding, options)  # a wrong option is told before a file is made
+    job = job_of(model, given, reader, request, all_segments=all_segments)
     translator = SegmentTranslator(model, options, all_segments)
     total = sum(1 for _ in reader.read(given))  # what is broken is told before an hour is spent
     with Journal(wanted.with_name(wanted.name + SUFFIX), job) as journal:
@@ -125,10 +124,11 @@ def check_places(source: Path, target: Path) -> None:
 
 
 def job_of(
-    model: Translator, source: Path, reader: DocumentFormat, options: Mapping[str, Any]
+    model: Translator, source: Path, reader: DocumentFormat, request: Request, *, all_segments: bool
 ) -> dict[str, str]:
     """What a journal holds for: with anything else its answers would be others."""
-    asked = json.dumps(options, sort_keys=True, default=str)
+    memory = request.memory.fingerprint if request.memory else ""
+    asked = repr((request, memory, all_segments))
     return {
         "source": file_hash(source),
         "format": reader.name,

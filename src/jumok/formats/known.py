@@ -1,6 +1,5 @@
 """The formats that can be translated, and which of them a file has."""
 
-import zipfile
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -122,6 +121,8 @@ def by_content(path: Path) -> KnownFormat | None:
 
 def zip_format(path: Path) -> str | None:
     """What a zip file holds, told by the names inside."""
+    import zipfile  # takes a while, and help must not wait for it
+
     try:
         with zipfile.ZipFile(path) as archive:
             inside = set(archive.namelist())

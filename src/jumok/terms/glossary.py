@@ -115,8 +115,9 @@ def from_mapping(given: Terms) -> Iterator[tuple[str, Term]]:
     """Each term of a mapping, and where it stands."""
     for source, targets in given.items():
         place = f"glossary[{source!r}]"
-        choices = targets if isinstance(targets, (list, tuple)) else [targets]
-        if not isinstance(source, str) or not all(isinstance(one, str) for one in choices):
+        choices: Sequence[str] = [targets] if isinstance(targets, str) else targets
+        texts = [source, *choices] if isinstance(choices, list | tuple) else [None]
+        if not all(isinstance(one, str) for one in texts):
             raise ConfigError(
                 "a glossary has texts on both sides", where=place, hint='{"term": "translation"}'
             )

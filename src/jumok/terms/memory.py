@@ -1,5 +1,7 @@
 """A translation memory: what has been translated before, found again exactly or nearly."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +45,12 @@ class TranslationMemory:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self):,} entries)"
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all entries."""
+        entries = json.dumps([self.threshold, *sorted(self.targets.items())], ensure_ascii=False)
+        return hashlib.sha256(entries.encode()).hexdigest()
 
     def exact(self, text: str) -> MemoryMatch | None:
         """The entry for this very text; white space and Unicode's spellings aside, every character counts."""
