@@ -30,6 +30,7 @@ BEYOND_THE_DOCUMENT = re.compile(
     r"|text and html can be translated"
     r"|no model that reads text is loaded"
     r"|^format: (there is no such format|neither the name)|there is no such document"
+    r"|this server does not remember corrections|corrections a minute are taken|a text is needed"
     r"|has [\d,]+ tokens, and [\d,]+ are allowed|beam-tokens|new tokens|and this model takes"
     r"|^need: |^interventions\.\d+|^prefix: |^require: |^ban: |^fingerprint: |^cuts: |^target: |^max_len: "
     r"|a trace may have|has \d+ tokens, its end included|has more than [\d,]+ characters|picture"

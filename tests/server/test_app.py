@@ -37,7 +37,9 @@ ENDLESS = "/events"  # a stream of a run goes on until the client leaves
 @pytest.fixture(scope="module")
 def app(tiny_models: dict[str, Translator], tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
     runs: Path = tmp_path_factory.mktemp("runs")
-    made = build_app(tiny_models, settings=ServerSettings(allowed_hosts=("testserver",), runs=runs))
+    kept = runs.with_name("corrections.tmx")
+    settings = ServerSettings(allowed_hosts=("testserver",), runs=runs, remember=kept)
+    made = build_app(tiny_models, settings=settings)
     yield made
     made.state.services.close()
 

@@ -206,7 +206,7 @@ def test_no_name_of_a_type_is_told() -> None:
     assert tried > 200
 
 
-@pytest.mark.parametrize("path", ["/translate", "/languages", "/detect", "/frontend/settings"])
+@pytest.mark.parametrize("path", ["/translate", "/languages", "/detect", "/suggest", "/frontend/settings"])
 @pytest.mark.parametrize("method", ["TRACE", "PUT", "DELETE"])
 def test_another_method_is_a_405_in_the_form_of_libretranslate(
     client: httpx2.Client, method: str, path: str

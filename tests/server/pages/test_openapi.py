@@ -44,6 +44,8 @@ def test_every_endpoint_of_the_design_is_described(document: dict[str, Any]) -> 
         ("POST", "/detect"),
         ("GET", "/health"),
         ("GET", "/frontend/settings"),
+        ("POST", "/suggest"),
+        ("POST", "/v1/corrections"),
         ("GET", "/v1/models"),
         ("GET", "/v1/models/{model}"),
         ("GET", "/v1/models/{model}/positions"),
