@@ -38,7 +38,8 @@ class Estimator:
 
     def linear(self, columns: Mapping[str, Column]) -> Column:
         """z of each row."""
-        return self.bias + np.sum([weight * columns[name] for name, weight in self.weights.items()], axis=0)
+        parts = [weight * columns[name] for name, weight in self.weights.items()]
+        return np.asarray(self.bias + np.sum(parts, axis=0))
 
     def probabilities(self, columns: Mapping[str, Column]) -> Column:
         """p of each row, above 0 and below 1."""

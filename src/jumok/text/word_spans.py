@@ -10,7 +10,9 @@ INSIDE = "'’_"  # between letters or digits they are part of the word
 
 # Latin letters and the usual signs: no combining marks, and no scripts without spaces.
 _PLAIN = re.compile(r"[\0-\u02ff\u2010-\u2027\u2030-\u205e]*")
-_PLAIN_WORD = re.compile(r"[^\W_]+(?:(?:['’_]|(?<!\d)-|-(?=[^\W\d_])|(?<=\d)[.,](?=\d))[^\W_]+)*|([^\w\s]|_)\1*")
+_PLAIN_WORD = re.compile(
+    r"[^\W_]+(?:(?:['’_]|(?<!\d)-|-(?=[^\W\d_])|(?<=\d)[.,](?=\d))[^\W_]+)*|([^\w\s]|_)\1*"
+)
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
