@@ -36,7 +36,7 @@ def test_none_is_no_fault_but_cannot_be_read(folder: Path) -> None:
     (folder / CALIBRATION).unlink()
     assert not is_calibrated(folder)
     assert calibration_faults(folder) == []
-    with pytest.raises(ConfigError, match=r"has not been calibrated(.|\n)*jumok calibrate -m") as caught:
+    with pytest.raises(ConfigError, match=r"(?s)has not been calibrated.*jumok calibrate -m") as caught:
         read_calibration(folder)
     assert caught.value.code == "not_calibrated"
 

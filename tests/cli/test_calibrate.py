@@ -37,7 +37,7 @@ def run(command: object, folder: Path, *words: object) -> Result:
 
 
 def test_a_model_is_calibrated_and_then_says_its_doubts(folder: Path) -> None:
-    with pytest.raises(ConfigError, match=r"not been calibrated(.|\n)*jumok calibrate -m \S*rnn -s SOURCE"):
+    with pytest.raises(ConfigError, match=r"(?s)not been calibrated.*jumok calibrate -m \S*rnn -s SOURCE"):
         run(translate, folder, "--confidence", TEXT)
     files = ["-s", folder.parent / "val.src", "-t", folder.parent / "val.tgt"]
     result = run(calibrate, folder, *files, "--beam", 2)

@@ -125,7 +125,7 @@ def test_what_is_not_calibrated_is_refused(tmp_path: Path, native: Translator) -
         edited.translate("5. März 2024", confidence=True)
     plain = shutil.copytree(bundled()["rnn"], tmp_path / "plain")
     (plain / "confidence.json").unlink()
-    with pytest.raises(ConfigError, match=r"not been calibrated(.|\n)*jumok calibrate -m .*plain -s SOURCE"):
+    with pytest.raises(ConfigError, match=r"(?s)not been calibrated.*jumok calibrate -m .*plain -s SOURCE"):
         load(plain, "cpu").translate("x", confidence=True)
     assert not load(plain, "cpu").is_calibrated
     assert native.is_calibrated

@@ -60,7 +60,7 @@ def test_labels_are_those_of_the_words(translator: Translator) -> None:
 
 def test_a_handful_is_refused(translator: Translator) -> None:
     with pytest.raises(
-        DataError, match=r"have 50 words in 10 sentences, too few(.|\n)*50 lines with 500 words"
+        DataError, match=r"(?s)have 50 words in 10 sentences, too few.*50 lines with 500 words"
     ):
         calibrate(translator, ["5. März 2024"] * 10, ["2024-03-05"] * 10)
 

@@ -38,8 +38,8 @@ class Estimator:
 
     def linear(self, columns: Mapping[str, Column]) -> Column:
         """z of each row."""
-        terms = [weight * columns[name] for name, weight in self.weights.items()]
-        return np.asarray(self.bias + np.sum(terms, axis=0), dtype=np.float64)
+        parts = [weight * columns[name] for name, weight in self.weights.items()]
+        return np.asarray(self.bias + np.sum(parts, axis=0))
 
     def probabilities(self, columns: Mapping[str, Column]) -> Column:
         """p of each row, above 0 and below 1."""
