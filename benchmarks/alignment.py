@@ -1,15 +1,15 @@
-"""How well heads align, and what alignment costs: AER against links of an IBM model, and time with and without.
+"""How well heads align, and what alignment costs: AER beside IBM models, and time with and without.
 
     python -m benchmarks.alignment RUN [RUN ...] --source TEST.de --target TEST.en --other OTHER.de OTHER.en
 
-There is no gold made by hand here. The silver standard is an IBM model in both directions that has learned from
-other text than the heads' teacher (`--other`, and the test pairs themselves): what both directions say is sure,
-what grow-diag adds to it is possible (Och and Ney 2003):
+There is no gold made by hand here. The silver standard is an IBM model in both directions that has learned
+from other text than the heads' teacher (`--other`, and the test pairs themselves): what both directions say
+is sure, what grow-diag adds to it is possible (Och and Ney 2003):
 
     AER = 1 - (|A & S| + |A & P|) / (|A| + |S|)
 
-References go through the model, so that all heads are judged on the same links. Time is that of the processor,
-which neighbours on the machine disturb least. Writes benchmarks/alignment.json.
+References go through the model, so that all heads are judged on the same links. Time is that of the
+processor, which neighbours on the machine disturb least. Writes benchmarks/alignment.json.
 """
 
 import argparse
@@ -39,6 +39,7 @@ from jumok.text.ragged import Ragged, ragged
 from jumok.training.best_head import best_head
 
 Links = set[tuple[int, int]]
+IdPair = tuple[list[int], list[int]]
 LONGEST = 80  # tokens of a sentence that is judged
 OUT = Path(__file__).with_name("alignment.json")
 
@@ -120,12 +121,12 @@ def rates(
     """The AER of each way to align with one model."""
     loaded = load_model(run)
     model, layers = loaded.model.eval(), loaded.config.model.attention["cross"][0]
-    ways = {"mean of all layers": None, "mean of the last layer": AlignHead(layers - 1)}
+    ways = {"all_layers": None, "last_layer": AlignHead(layers - 1)}
     data = run / "data"
     sizes = loaded.tokenizers.source.size, loaded.tokenizers.target.size
     small = learn_aligner(open_store(data / "train"), sizes, sample=5000)
     if found := best_head(model, open_store(data / "valid"), small):
-        ways["best found"] = found.head
+        ways["found"] = found.head
     if loaded.config.training.align:
         ways["taught"] = head_of(loaded.config, {})
     tables = list(weights_of(model, pairs))
@@ -142,7 +143,7 @@ def rates(
     return made
 
 
-def costs(run: Path, loaded: LoadedModel, sources: list[list[int]], turns: int) -> list[dict[str, Any]]:
+def costs(loaded: LoadedModel, sources: list[list[int]], turns: int) -> list[dict[str, Any]]:
     """Seconds of the processor with and without alignment, in turns."""
     made = []
     config, state = loaded.config.model, loaded.model.state_dict()
@@ -213,7 +214,7 @@ def main() -> None:
         "sure": sum(len(sure) for sure, _ in gold),
         "possible": sum(len(possible) for _, possible in gold),
         "models": [rates(run, pairs, gold) for run in given.runs],
-        "time": costs(given.runs[-1], load_model(given.runs[-1]), [s for s, _ in pairs], given.turns),
+        "time": costs(load_model(given.runs[-1]), [s for s, _ in pairs], given.turns),
     }
     OUT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))

@@ -418,6 +418,15 @@ export interface MaskHead {
   readonly op: "mask_head";
 }
 
+/** An entry of the server's translation memory for characters of the text. */
+export interface MatchOut {
+  readonly score: number;
+  readonly source: string;
+  readonly span: readonly [number, number];
+  readonly target: string;
+  readonly used: boolean;
+}
+
 /** No division by √d_k, in every layer of this kind. */
 export interface NoScale {
   readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
@@ -640,6 +649,7 @@ export interface StreamFinal {
   readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
   readonly links?: readonly LinkOut[];
+  readonly matches?: readonly MatchOut[];
   readonly ms: number;
   readonly score: number;
   readonly score_per_token: number;
@@ -869,6 +879,7 @@ export interface TranslationOut {
   readonly confidence?: ConfidenceOut | null;
   readonly finished: boolean;
   readonly links?: readonly LinkOut[];
+  readonly matches?: readonly MatchOut[];
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];
