@@ -7,7 +7,8 @@ from jumok.text.tokenizer import EOS
 def test_a_branch_is_the_chain_of_its_tokens() -> None:
     first = BeamBranch(ROOT, 7, -0.5, -0.5)
     last = BeamBranch(first, 9, -0.25, -0.75)
-    assert (last.answer().ids, last.answer().log_probs, last.answer().finished) == ((7, 9), (-0.5, -0.25), False)
+    answer = last.answer()
+    assert (answer.ids, answer.log_probs, answer.finished) == ((7, 9), (-0.5, -0.25), False)
     ended = BeamBranch(last, EOS, -1.0, -1.75).answer()
     assert (ended.ids, ended.log_probs, ended.finished) == ((7, 9), (-0.5, -0.25, -1.0), True)
 
