@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from jumok.config import TextConfig
 from jumok.data import store as module
+from jumok.data.marked import PairMarker
 from jumok.data.store import build_store, open_store
 from jumok.errors import DataError, RunError
 from jumok.text.beginning import beginning
+from jumok.text.marks import MARKS
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
 
@@ -250,3 +252,18 @@ def test_a_long_source_is_cut_when_asked(
     assert [(store.source(i).tolist(), store.target(i).tolist()) for i in range(len(store))] == kept
     assert store.left_out["too_long"] == len(ids) - len(kept)
     assert store.cut == sum(len(source) > 5 for source, target in ids if len(target) <= 30)
+
+
+def test_marks_are_the_same_whoever_encodes(tmp_path: Path) -> None:
+    both = Tokenizers(*[train_tokenizer(["the 나는"], TextConfig(vocabulary=300, marks=True))] * 2)
+    pairs = [(f"the {{x{i}}} {i}", f"나는 {{x{i}}} {i}") for i in range(20_050)]
+    stores = [
+        build_store(
+            pairs, both, tmp_path / f"{n}", max_length=40, processes=n, marker=PairMarker(seed=3, share=0.5)
+        )
+        for n in (1, 2)
+    ]
+    assert stores[0].fingerprint == stores[1].fingerprint
+    text = both.target.decode(stores[0].target(7).tolist())
+    assert "{" not in text
+    assert any(mark in text for mark in MARKS)

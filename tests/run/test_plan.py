@@ -154,6 +154,21 @@ def test_languages_as_the_file_says() -> None:
     assert (plan.config.data.source_language, plan.config.data.target_language) == ("nl", "en")
 
 
+@pytest.mark.parametrize(
+    ("given", "marks"),
+    [
+        ({"data.source": "train.en", "data.target": "train.ko"}, True),
+        ({"data.source": "train.en", "data.target": "train.ko", "text.marks": False}, False),
+        ({"data.source": "train.en", "data.target": "train.ko", "text.kind": "word"}, False),
+        ({"data.source": "train.en", "data.target": "other.en"}, False),
+        ({"data.source": "a.tsv"}, False),
+        ({"data.name": "dates"}, False),
+    ],
+)
+def test_models_that_translate_learn_marks(given: dict[str, Any], *, marks: bool) -> None:
+    assert make_plan(given, found(), CPU).config.text.marks is marks
+
+
 def test_single_characters_are_more_pieces() -> None:
     """A run that goes through the data as often takes more steps."""
     kinds: list[dict[str, Any]] = [

@@ -78,6 +78,7 @@ def test_places_of_an_answer_grow_and_end_inside(
         ("a {x} b", "{y} c", "{x} c"),
         ("a {x} b", "⓹ c ⓵", "c {x}"),
         ("{n} files", "⓵ 文件", "{n} 文件"),
+        ("a {x} b", "c} ⓵ {{ d", "c {x}  d"),
         ("%PRODUCTNAME-Hilfe", "⓵Help", "%PRODUCTNAME Help"),
         ("Hilfe-%PRODUCTNAME-Hilfe", "Help⓵", "Help%PRODUCTNAME"),
         ("in sensor.a_b(c)", "in⓵ c", "in sensor.a_b c"),

@@ -29,6 +29,8 @@ from jumok.text.tokenizer import Tokenizers
 Parts = Sequence[Sequence[int]]
 """The ids of each part of a text."""
 NO_TRANSLATION = "it does not translate from one language into another"
+MOST_SIGNS, LONG_SIGN = 3, 16
+"""So many protected spans of a sentence, of so many tokens, are the search's task: more make it slow."""
 SEVERAL = 0.5
 """A model of whose training sources more than this share have several sentences takes paragraphs."""
 
@@ -130,7 +132,7 @@ def make_jobs(
 def kept_phrases(layout: TextLayout, number: int, tokenizers: Tokenizers, room: int) -> tuple[Phrase, ...]:
     """What the answer to a sentence must have exactly once: spans of it that no mark stands for.
 
-    Those without room, in tokens, are put in when the answer is there.
+    Others, and those without room, in tokens, are put in when the answer is there.
     """
     if not layout.masks:
         return ()
@@ -139,9 +141,10 @@ def kept_phrases(layout: TextLayout, number: int, tokenizers: Tokenizers, room: 
     for text in dict.fromkeys(texts):
         if text not in MARKS and texts.count(text) == 1:
             phrase = make_phrase(tokenizers.target, [text], once=True)
-            room -= phrase.size
-            found += [phrase] if room >= 0 else []
-    return tuple(found)
+            if phrase.size <= min(room, LONG_SIGN):
+                room -= phrase.size
+                found.append(phrase)
+    return tuple(found[:MOST_SIGNS])
 
 
 def sentence_phrases(

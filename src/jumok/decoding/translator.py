@@ -279,8 +279,7 @@ class Translator(Calibrated):
     @property
     def sentence_habit(self) -> SentenceHabit:
         """Whether the model takes texts sentence by sentence if no one says, and why."""
-        pictures = self.tokenizers.pictures is not None
-        return sentence_habit(self.config.data, self._about, pictures=pictures)
+        return sentence_habit(self.config.data, self._about, pictures=bool(self.tokenizers.pictures))
 
     def joint(self, layout: TextLayout) -> Joint:
         """How the answers to the parts of a text with this layout are put together."""

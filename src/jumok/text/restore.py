@@ -144,15 +144,32 @@ def made_up(masked: Masked, answer: str, spots: list[Spot]) -> list[Spot]:
     for spans that are missing."""
     taken = {spot.kept for spot in spots}
     missing = [number for number in range(len(masked.kept)) if number not in taken]
-    kinds = FORMAT | {kept.kind for kept in masked.kept}
+    kinds, outside = FORMAT | {kept.kind for kept in masked.kept}, text_outside(masked)
     for span in protected_spans(answer):
         text = answer[span.begin : span.end]
-        if span.kind not in kinds or text in masked.text:
+        if span.kind not in kinds or text in outside:
             continue
         if all(span.end <= spot.begin or spot.end <= span.begin for spot in spots):
             missing.sort(key=lambda number: masked.kept[number].text != text)
             spots = [*spots, Spot(span.begin, span.end, missing.pop(0) if missing else None)]
     return sorted(spots, key=lambda spot: spot.begin)
+
+
+def text_outside(masked: Masked) -> str:
+    """What the model reads besides signs."""
+    text, rest = "", masked.text
+    for kept in masked.kept:
+        before, _, rest = rest.partition(kept.sign)
+        text += before + "\n"
+    return text + rest
+
+
+def fragments(masked: Masked) -> frozenset[str]:
+    """Characters of formats that only spans have: elsewhere in an answer they are pieces of such."""
+    if not any(kept.kind in FORMAT or "{" in kept.text for kept in masked.kept):
+        return frozenset()
+    texts, outside = "".join(kept.text for kept in masked.kept), text_outside(masked)
+    return frozenset(one for one in "<>{}%" if one in texts and one not in outside)
 
 
 def with_missing(masked: Masked, answer: str, spots: list[Spot], missing: Sequence[int]) -> list[Spot]:
@@ -260,10 +277,12 @@ def write(
 ) -> tuple[str, tuple[int, ...]]:
     """The answer with spans in these spots, and where its characters went."""
     writer, places, last = RestoredText(masked, fills, language), list[int](), 0
-    removed = False
+    removed, stray = False, fragments(masked)
     for spot in [*spots, Spot(len(answer), len(answer), None)]:
         for place in range(last, spot.begin):
             places.append(len(writer.text))
+            if answer[place] in stray:
+                continue
             if not (removed and answer[place] == " " and writer.text[-1:] in ("", " ")):
                 writer.character(answer[place], answer[place + 1 : place + 2])
             removed = False
