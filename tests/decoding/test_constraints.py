@@ -82,7 +82,10 @@ def test_once_bans_what_would_write_it_again() -> None:
 
 def test_soft_phrases_are_worth_some_nats() -> None:
     constraint = Constraint((phrase((4,), soft=True), phrase((5,))), PIECES)
-    without, having = Answer((5,), (-1.0, -1.0), finished=True), Answer((4, 5), (-2.0, -1.0, -1.0), finished=True)
+    without, having = (
+        Answer((5,), (-1.0, -1.0), finished=True),
+        Answer((4, 5), (-2.0, -1.0, -1.0), finished=True),
+    )
     assert constraint.most_bonus == SOFT
     assert constraint.normalised(without, 0.0) == -2
     assert constraint.normalised(having, 0.0) == SOFT - 4
