@@ -23,7 +23,7 @@ from jumok.decoding.jobs import (
     read_sources,
 )
 from jumok.decoding.loops import cut_loops, loop_end
-from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, sentence_habit, term_uses
+from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, sentence_habit, with_terms
 from jumok.decoding.results import Hypothesis, Joint, Score, Token, Translation, sum_up
 from jumok.decoding.troubles import explain_trouble
 from jumok.errors import ConfigError, DataError
@@ -158,8 +158,7 @@ class Translator:
         To a model that reads pictures a text is the name of one: a path or a data URL.
 
         Options are those of `DecodingConfig`, by default as the model's folder says, and `prefix`, `ban`,
-        `require`, `glossary`, `glossary_mode`, `long` and `sentences` of `Request`. The answer to a text
-        never depends on the others. A glossary is the path of a TSV or a mapping.
+        `require`, `glossary`, `glossary_mode`, `long` and `sentences` of `Request`. Answers are independent.
 
         A model that was taught on sentences gets a text sentence by sentence, and the answer is laid out as
         the text is: lines, lists, blank lines. `sentences="as-is"` takes each text for one sentence.
@@ -309,10 +308,7 @@ class Translator:
         """The translation of a text from the answers to each of its jobs, best first."""
         parts = self.parts(text, answers, request)
         made = self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
-        if request.glossary is None:
-            return made
-        best, language = [part[0].text for part in parts], self.config.data.source_language
-        return replace(made, terms=term_uses(layout, best, request, self.tokenizers, language))
+        return with_terms(made, layout, parts, request, self.tokenizers, self.config.data)
 
     def parts(
         self, text: str | SourceText, answers: Sequence[Sequence[Answer]], request: Request
