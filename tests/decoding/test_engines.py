@@ -323,7 +323,7 @@ def test_all_that_the_engine_lacks(folder: Path, engine: str) -> None:
     translator = load(folder, "cpu", engine=engine)
     asked: list[tuple[str, object]] = [
         ("sample", lambda: translator.translate("a man", sample=True)),
-        ("ban", lambda: translator.translate("a man", ban="x")),
+        ("mbr", lambda: translator.translate("a man", mbr=2)),
         ("stream", lambda: list(translator.stream("a man"))),
         ("intervention", lambda: translator.edited(None)),
     ]

@@ -13,7 +13,7 @@ from typing import Any
 from jumok.config import DataConfig, TextConfig
 from jumok.decoding.constraints import occurs
 from jumok.decoding.jobs import MOST_PHRASES, Job, Phrase, Request, SourceText, make_phrase
-from jumok.decoding.results import TermUse
+from jumok.decoding.results import Hypothesis, TermUse, Translation
 from jumok.errors import LimitError
 from jumok.terms.matching import NO_SPACES, TermMatch
 from jumok.text.beginning import beginning
@@ -169,15 +169,23 @@ def sentence_terms(
     ]
 
 
-def term_uses(
-    layout: TextLayout, answers: Sequence[str], request: Request, tokenizers: Tokenizers, language: str
-) -> tuple[TermUse, ...]:
-    """The terms of each sentence of a text, and whether its answer has them."""
-    return tuple(
-        TermUse(term.text, term.targets, occurs(phrase, tokenizers.target.spell(answer).encode()))
-        for sentence, answer in zip(layout.sentences, answers, strict=True)
-        for term, phrase in sentence_terms(sentence, request, tokenizers, language)
+def with_terms(
+    made: Translation,
+    layout: TextLayout,
+    parts: Sequence[Sequence[Hypothesis]],
+    request: Request,
+    tokenizers: Tokenizers,
+    data: DataConfig,
+) -> Translation:
+    """A translation that knows the terms of each sentence, and whether the best answer has them."""
+    if request.glossary is None:
+        return made
+    uses = tuple(
+        TermUse(term.text, term.targets, occurs(phrase, tokenizers.target.spell(answers[0].text).encode()))
+        for sentence, answers in zip(layout.sentences, parts, strict=True)
+        for term, phrase in sentence_terms(sentence, request, tokenizers, data.source_language)
     )
+    return replace(made, terms=uses)
 
 
 def begins_with_word(texts: Sequence[str]) -> bool:

@@ -31,7 +31,7 @@ from jumok.decoding.parts import (
     make_jobs,
     protection_of,
     sentence_habit,
-    term_uses,
+    with_terms,
 )
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation
 from jumok.decoding.scores import score_pairs, unequal
@@ -300,10 +300,7 @@ class Translator(Calibrated):
         """The translation of a text from the answers to each of its jobs, best first."""
         parts = self.parts(text, layout, answers, request)
         made = self.joint(layout).translation(text if isinstance(text, str) else text.given, parts)
-        if request.glossary is None:
-            return made
-        best, language = [part[0].text for part in parts], self.config.data.source_language
-        return replace(made, terms=term_uses(layout, best, request, self.tokenizers, language))
+        return with_terms(made, layout, parts, request, self.tokenizers, self.config.data)
 
     def parts(
         self,

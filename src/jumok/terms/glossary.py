@@ -8,6 +8,7 @@ comments.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from jumok.errors import ConfigError, DataError, LimitError
 from jumok.terms.matching import TermIndex, TermMatch
@@ -115,9 +116,8 @@ def from_mapping(given: Terms) -> Iterator[tuple[str, Term]]:
     """Each term of a mapping, and where it stands."""
     for source, targets in given.items():
         place = f"glossary[{source!r}]"
-        choices: Sequence[str] = [targets] if isinstance(targets, str) else targets
-        texts = [source, *choices] if isinstance(choices, list | tuple) else [None]
-        if not all(isinstance(one, str) for one in texts):
+        choices: list[Any] = list(targets) if isinstance(targets, (list, tuple)) else [targets]
+        if not isinstance(source, str) or not all(isinstance(one, str) for one in choices):
             raise ConfigError(
                 "a glossary has texts on both sides", where=place, hint='{"term": "translation"}'
             )

@@ -45,7 +45,7 @@ class TermMatch:
     """What counts too if the model writes it of its own accord: with a capital at the beginning."""
 
 
-class Candidate(NamedTuple):
+class TermCandidate(NamedTuple):
     """A term that may stand at some place."""
 
     pattern: re.Pattern[str]
@@ -57,13 +57,13 @@ class TermIndex:
     """Terms to look for in texts of one language."""
 
     def __init__(self, terms: Iterable[tuple[str, Sequence[str]]], language: str = "") -> None:
-        self.words: defaultdict[str, list[Candidate]] = defaultdict(list)
+        self.words: defaultdict[str, list[TermCandidate]] = defaultdict(list)
         """By the first word, or its first letters."""
-        self.anywhere: defaultdict[str, list[Candidate]] = defaultdict(list)
+        self.anywhere: defaultdict[str, list[TermCandidate]] = defaultdict(list)
         """By the first character, for scripts without spaces."""
         code = language.lower().replace("_", "-").split("-")[0]
         for source, targets in terms:
-            one = Candidate(term_pattern(source, code), source, tuple(targets))
+            one = TermCandidate(term_pattern(source, code), source, tuple(targets))
             if NO_SPACES.match(source):
                 self.anywhere[source[0].lower()].append(one)
             else:
@@ -71,7 +71,7 @@ class TermIndex:
 
     def find(self, text: str) -> list[TermMatch]:
         """The matches in a text, in its order."""
-        text, taken = nfc(text), list[tuple[int, int, Candidate]]()
+        text, taken = nfc(text), list[tuple[int, int, TermCandidate]]()
         found = sorted(self._all(text), key=lambda one: (one[0] - one[1], one[0]))
         for begin, end, term in found:
             if not any(begin < b and a < end for a, b, _ in taken):
@@ -81,13 +81,13 @@ class TermIndex:
             for begin, end, term in sorted(taken, key=lambda one: one[:2])
         ]
 
-    def _all(self, text: str) -> Iterator[tuple[int, int, Candidate]]:
+    def _all(self, text: str) -> Iterator[tuple[int, int, TermCandidate]]:
         for place, terms in self._places(text):
             for term in terms:
                 if (match := term.pattern.match(text, place)) is not None:
                     yield (*match.span(), term)
 
-    def _places(self, text: str) -> Iterator[tuple[int, list[Candidate]]]:
+    def _places(self, text: str) -> Iterator[tuple[int, list[TermCandidate]]]:
         for word in WORD.finditer(text) if self.words else ():
             lower = word[0].lower()
             for key in dict.fromkeys([*(lower[:n] for n in range(1, KEY + 1)), lower]):
@@ -133,7 +133,7 @@ def first_upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def in_case(text: str, span: tuple[int, int], term: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def in_case(text: str, span: tuple[int, int], term: TermCandidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The targets as they are written for a term that stands so in a text, and what counts as well.
 
     A text in capitals asks for capitals. Else a target is written as the glossary has it. A capital at the
