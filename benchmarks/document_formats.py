@@ -1,11 +1,12 @@
 """Are documents sound after they were written? 500 generated and real ones, opened again by other programs.
 
-    python -m benchmarks.document_formats --libreoffice                       # writes benchmarks/document_formats.json
-    python -m benchmarks.document_formats --each 5 --real ~/Documents         # fewer generated ones, and your own
+    python -m benchmarks.document_formats --libreoffice            # writes benchmarks/document_formats.json
+    python -m benchmarks.document_formats --each 5 --real DOCUMENTS     # fewer made, and your own
 
-Each document is written three times: without answers (all parts have the bytes they had), with its own texts (it has
-the same segments) and with its texts in capitals. The last is opened by a library that is not ours, and Office
-documents are turned into PDF by LibreOffice without a window. Needs `pip install -e '.[dev]' odfpy pysubs2`.
+Each document is written three times: without answers (all parts have the bytes they had), with its own texts
+(it has the same segments) and with its texts in capitals. The last is opened by a library that is not ours,
+and Office documents are turned into PDF by LibreOffice without a window. Needs, besides the extra `dev`,
+`pip install odfpy pysubs2` and `apt install libreoffice-writer libreoffice-calc libreoffice-impress`.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import json
 import random
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import zipfile
@@ -169,14 +171,13 @@ def text_of(kind: str, draw: random.Random) -> str:
             )
             return f"<resources>\n{''.join(strings)}</resources>\n"
         case _:
-            messages = (
-                f'<message><source>{escaped(one)}</source><translation type="unfinished"></translation></message>'
-                for one in many
-            )
+            empty = '<translation type="unfinished"></translation>'
+            messages = (f"<message><source>{escaped(one)}</source>{empty}</message>" for one in many)
             return f"<!DOCTYPE TS>\n<TS><context><name>c</name>{''.join(messages)}</context></TS>\n"
 
 
 TEXTS = ("po", "srt", "vtt", "json", "arb", "yaml", "csv", "tsv", "properties", "android", "ts")
+PACKAGES = ("docx", "pptx", "xlsx", "odt", "ods", "odp", "epub")
 MAKERS: dict[str, Callable[[random.Random, Path], None]] = {
     ".docx": make_docx,
     ".pptx": make_pptx,
@@ -205,7 +206,7 @@ def convert(files: list[Path], kind: str, folder: Path) -> None:
         subprocess.run(command, check=True, capture_output=True, timeout=900)
 
 
-def opened(path: Path, kind: str) -> None:
+def opened(path: Path, kind: str) -> None:  # noqa: C901 - one case for each library
     """By a library that is not ours; raises what it raises."""
     match kind:
         case "docx":
@@ -281,16 +282,23 @@ def long_document(folder: Path) -> dict[str, float]:
         paragraph = document.add_paragraph(" ".join(sentence(draw) for _ in range(4)))
         paragraph.add_run(sentence(draw)).bold = True
     document.save(str(folder / "long.docx"))
-    code = (
-        "import io, resource, sys, time; from pathlib import Path; from jumok.formats.docx import DocxFormat;"
-        "path = Path(sys.argv[1]); kb = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        "before, start = kb(), time.perf_counter(); count = sum(1 for _ in DocxFormat().read(path));"
-        "read = time.perf_counter() - start;"
-        "out = open(sys.argv[1] + '.out', 'wb'); DocxFormat().write(path, out, (s.source for s in DocxFormat().read(path)));"
-        "print(count, read, time.perf_counter() - start - read, (kb() - before) / 1024)"
-    )
-    import sys
+    code = """
+import sys, time
+from pathlib import Path
+from jumok.formats.docx import DocxFormat
 
+def memory():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+path, format = Path(sys.argv[1]), DocxFormat()
+before, start = memory(), time.perf_counter()
+count = sum(1 for _ in format.read(path))
+read = time.perf_counter() - start
+with path.with_suffix(".out").open("wb") as out:
+    format.write(path, out, (one.source for one in format.read(path)))
+print(count, read, time.perf_counter() - start - read, memory() - before)
+"""
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder / "long.docx")], capture_output=True, text=True, check=True
     )

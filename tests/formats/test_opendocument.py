@@ -133,3 +133,9 @@ def test_passwords_and_other_files_are_refused(tmp_path: Path) -> None:
 def test_a_count_of_spaces_that_is_no_number_is_one(tmp_path: Path) -> None:
     assert paragraph(tmp_path, 'a<text:s text:c="x"/>b').text == "a b"
     assert render(MarkedText("a  b"), spacing("t:")) == 'a <t:s t:c="1"/>b'
+
+
+def test_a_list_of_parts_with_an_unknown_prefix_is_no_obstacle(tmp_path: Path) -> None:
+    """As old templates of LibreOffice have it."""
+    path = open_document(tmp_path / "a.ott", "<text:p>Words</text:p>", manifest="<loext:x/>")
+    assert texts(OdtFormat(), path) == ["Words"]

@@ -26,6 +26,8 @@ SPANS = frozenset({"text:span", "text:a", "text:meta"})
 LEFT = frozenset({"text:tracked-changes", "office:forms", "office:scripts", "office:font-face-decls"})
 CONTENT, STYLES = "content.xml", "styles.xml"
 MANIFEST = "META-INF/manifest.xml"
+LISTED = 4 << 20  # bytes of it
+LOCKED = re.compile(rb"<(?:[\w.-]+:)?encryption-data\b")
 SPACE = re.compile(r"[ \t\r\n]+")
 Collecting = Generator[Segment, MarkedText | None, None]
 
@@ -55,9 +57,8 @@ class OdtFormat:
                 hint="name its --format",
                 code="wrong_format",
             )
-        if MANIFEST in package.names and any(
-            token.name == "manifest:encryption-data" for token in package.tokens(MANIFEST)
-        ):
+        # Old templates of LibreOffice have a list that is not XML with namespaces, so it is read as bytes.
+        if MANIFEST in package.names and LOCKED.search(package.open(MANIFEST).read(LISTED)):
             raise encrypted(str(package.path))
         found: PartWalk = partial(walk, self.languages.target)
         return {name: found for name in (CONTENT, STYLES) if name in package.names}

@@ -41,7 +41,7 @@ class YamlFormat:
 
 
 @dataclass(slots=True)
-class Branch:
+class YamlBranch:
     """A mapping or a list that is open."""
 
     listed: bool
@@ -64,7 +64,7 @@ class Branch:
 class Tree:
     """Where we are among the events."""
 
-    branches: list[Branch] = field(default_factory=list)
+    branches: list[YamlBranch] = field(default_factory=list)
 
     def step(self, event: yaml.Event) -> bool:
         """Go on by one event; whether it is a scalar that is a value."""
@@ -76,7 +76,7 @@ class Tree:
         scalar = event.value if isinstance(event, yaml.ScalarEvent) else ""
         is_key = self.branches[-1].step(scalar) if self.branches else False
         if isinstance(event, yaml.CollectionStartEvent):
-            self.branches.append(Branch(isinstance(event, yaml.SequenceStartEvent)))
+            self.branches.append(YamlBranch(isinstance(event, yaml.SequenceStartEvent)))
         return isinstance(event, yaml.ScalarEvent) and not is_key
 
     def where(self) -> str:
