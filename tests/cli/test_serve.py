@@ -23,12 +23,14 @@ from jumok.cli.serve import (
     bundled_models,
     bundled_runs,
     examples_for,
+    limits_for,
     listen_near,
     name_models,
     record_of,
 )
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
+from jumok.server.gates.limits import Limits
 from jumok.server.settings import ServerSettings
 
 Call = Callable[..., int]
@@ -288,3 +290,11 @@ def test_a_real_server_from_start_to_ctrl_c(folders: Path, options: list[str], l
         if child.poll() is None:
             child.kill()
         child.communicate()
+
+
+def test_the_size_of_documents_is_set_and_finds_room() -> None:
+    usual = limits_for(None)
+    assert usual == Limits()
+    small, large = limits_for(1000), limits_for(1 << 30)
+    assert (small.document_bytes, small.documents_bytes) == (1000, usual.documents_bytes)
+    assert (large.document_bytes, large.documents_bytes) == (1 << 30, 8 << 30)
