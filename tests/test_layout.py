@@ -28,7 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "native": {"architectures", "config", "text"},
     "nn": set(),
     "backends": {"native", "nn"},
-    "models": {"architectures", "config", "nn", "backends"},
+    "models": {"config", "nn", "backends"},
     "checkpoint": {"config", "settings", "text", "native", "nn", "backends", "models"},
     "decoding": {"config", "text", "native", "backends", "models", "checkpoint"},
     "explain": {"config", "text", "nn", "backends", "models", "checkpoint", "decoding"},

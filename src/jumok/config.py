@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, get_args
 from jumok.architectures import (  # the settings of the models are told from here, too
     ARCHS,
     STRICT,
+    AlignHead,
     Arch,
     LuongConfig,
     ModelConfig,
@@ -15,10 +16,12 @@ from jumok.architectures import (  # the settings of the models are told from he
     check_range,
     copies,
     require,
+    taught_head,
 )
 
 __all__ = [
     "ARCHS",
+    "AlignHead",
     "Arch",
     "DataConfig",
     "DecodingConfig",
@@ -33,6 +36,7 @@ __all__ = [
     "TrainingConfig",
     "TransformerConfig",
     "copies",
+    "taught_head",
 ]
 
 

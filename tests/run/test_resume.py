@@ -126,6 +126,7 @@ def progress_of(out: Path) -> int:
         {"training.batches": "packed", "training.rdrop": 1.0, "data.max_length": 30},
         {"training.threads": 2, "training.batch_tokens": 3000},
         {"training.precision": "bf16", "model.copy": True},
+        {"training.align": 0.5, "training.threads": 2, "training.batch_tokens": 3000},
         {
             "training.precision": "bf16",
             "training.rdrop": 1.0,

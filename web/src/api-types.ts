@@ -292,6 +292,7 @@ export interface HeadProfile {
 
 export interface HypothesisOut {
   readonly finished: boolean;
+  readonly links?: readonly LinkOut[];
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];
@@ -328,6 +329,13 @@ export interface LikelyToken {
   readonly id: number;
   readonly p: number;
   readonly text: string;
+}
+
+/** A token of the answer and the characters of the source that it was written from, in code points. */
+export interface LinkOut {
+  readonly source: readonly [number, number];
+  readonly target: readonly [number, number];
+  readonly weight: number;
 }
 
 /** One translation of one sentence: everything but its tensors. Readers ignore keys they do not know. A number that is not finite is null, and a sibling key with _nonfinite after its name says nan, inf or -inf. */
@@ -562,6 +570,7 @@ export interface StreamFinal {
   readonly align?: string | null;
   readonly alternatives: readonly HypothesisOut[];
   readonly finished: boolean;
+  readonly links?: readonly LinkOut[];
   readonly ms: number;
   readonly score: number;
   readonly score_per_token: number;
@@ -780,6 +789,7 @@ export interface TranslationOut {
   readonly align?: string | null;
   readonly alternatives: readonly HypothesisOut[];
   readonly finished: boolean;
+  readonly links?: readonly LinkOut[];
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from jumok.answers import Answer
-from jumok.architectures import AlignHead
+from jumok.config import AlignHead
 from jumok.decoding.batched import device_of, lay_sources, lay_targets
 from jumok.decoding.jobs import Job, batches
 from jumok.models.interface import Seq2Seq

@@ -16,7 +16,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Literal, Union, get_args
 
 from jumok.answers import Answer
-from jumok.architectures import AlignHead
 from jumok.checkpoint.contents import (
     WEIGHTS,
     Contents,
@@ -26,7 +25,7 @@ from jumok.checkpoint.contents import (
     read_shortlist,
 )
 from jumok.checkpoint.manifest import first_whole
-from jumok.config import copies
+from jumok.config import AlignHead, copies
 from jumok.decoding.heads import head_of
 from jumok.decoding.jobs import Job, Request
 from jumok.errors import ConfigError, ModelError, nearest

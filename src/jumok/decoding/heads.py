@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jumok.architectures import AlignHead, taught_head
-from jumok.config import RunConfig
+from jumok.config import AlignHead, RunConfig, taught_head
 from jumok.errors import ConfigError
 
 KEY = "align_head"

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from jumok.architectures import AlignHead
 from jumok.backends.fast import settled
 from jumok.backends.values import Projected
+from jumok.config import AlignHead
 from jumok.nn.guide import guided_loss
 from jumok.nn.spans import Spans
 

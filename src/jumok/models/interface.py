@@ -15,11 +15,11 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor, nn
 
-from jumok.architectures import AlignHead
 from jumok.backends.edits import Edits
 from jumok.backends.head import chunk_rows
 from jumok.backends.recording import RecordingBackend
 from jumok.backends.torch import TorchBackend
+from jumok.config import AlignHead
 from jumok.models.guide import HeadGuide
 from jumok.models.sentences import Sentences
 from jumok.nn.loss import rdrop_token_loss, token_loss

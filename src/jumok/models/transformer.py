@@ -19,10 +19,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from jumok.architectures import AlignHead, taught_head
 from jumok.backends.torch import TorchBackend, normed_by
 from jumok.backends.values import Projected
-from jumok.config import TransformerConfig
+from jumok.config import AlignHead, TransformerConfig, taught_head
 from jumok.models.cache import Cache, GrowingCache, Heads, KeyValues, TransformerState, WholePass
 from jumok.models.interface import (
     HeadPrediction,

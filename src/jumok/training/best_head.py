@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from jumok.architectures import AlignHead
+from jumok.config import AlignHead
 from jumok.data.aligner import Aligner, with_links
 from jumok.data.batch import Batch, lay_rows
 from jumok.data.sampler import epoch_batches
