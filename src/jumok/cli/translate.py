@@ -109,15 +109,13 @@ def translate(
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
     form = options.pop("form")
-    flags = {"all_segments": all_segments, "as_json": as_json, "quiet": quiet}
-    order = document_order(source, output, form, **flags)
+    order = document_order(source, output, form, all_segments=all_segments, as_json=as_json, quiet=quiet)
     shown = {name: options.pop(name) for name in ("scores", "align", "attention", "stream")}
     search = given_options(options)
     if search.pop("no_protect", False):
         search["protect"] = False
     if order is not None:
-        others = {f"--{name}": given for name, given in shown.items()}
-        order.check({**others, "--context": context, "--n-best": search.get("n_best")})
+        order.check({**shown, "context": context, "n-best": search.get("n_best")})
         return order.translate(model, device, engine, search)
     usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
     writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
@@ -130,9 +128,7 @@ def translate(
     translator = writer.load(model, device, engine)
     check_drawing(search, translator.config.decoding, "--sample or --mbr N")
     if context and not quiet:
-        from jumok.cli.shared.conversation import warn_context
-
-        warn_context(translator, context)
+        import_module("jumok.cli.shared.conversation").warn_context(translator, context)
     block = 1 if line_buffered or (output == "-" and sys.stdout.isatty() and not source) else BLOCK
     if not texts and block > 1 and search.get("sentences", "auto") == "auto":
         look, lines = look_at(lines, translator)
@@ -145,9 +141,13 @@ def translate(
             count += 1
             tokens += len(result.tokens)
     if not quiet and (source or output != "-"):
-        seconds = time.monotonic() - began
-        speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
-        say(f"{count:,} lines · {seconds:.1f} s · {speed} · {' '.join(writer.engine(translator).values())}")
+        say_speed(count, tokens, time.monotonic() - began, writer.engine(translator))
+
+
+def say_speed(count: int, tokens: int, seconds: float, engine: dict[str, str]) -> None:
+    """How many lines were answered, how fast and by what."""
+    speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
+    say(f"{count:,} lines · {seconds:.1f} s · {speed} · {' '.join(engine.values())}")
 
 
 @dataclass(frozen=True)
