@@ -103,8 +103,7 @@ def translate(
     one sentence on each line is taken as it is. Options of the search that are not given are those of the
     model. --attention with a folder that exists writes a page for each line into it, or for each sentence.
 
-    A document (HTML, Markdown, XLIFF, …; not .txt) is translated whole, with its markup, into the file of -o.
-    Interrupted, the same command goes on where it stopped.
+    A document (HTML, Markdown, XLIFF, …; not .txt) becomes the file of -o; given again, the command goes on.
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
