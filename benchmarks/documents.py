@@ -286,11 +286,11 @@ def whole_documents(model: Translator, folder: Path, pairs: Sequence[Pair], page
             target = Path(place) / f"target{path.suffix}"
             segments = [one.source.text.strip() for one in format_of(path, None, languages).read(path)]
             began = time.perf_counter()
-            plain = model.translate([text for text in segments if any(map(str.isalpha, text))], beam=1)
+            plain = model.translate([text for text in segments if any(map(str.isalpha, text))])
             middle = time.perf_counter()
             written = list[str]()
             translate_document(
-                model, path, target, beam=1,
+                model, path, target,
                 watch=lambda _, answer, to=written: to.append(answer.target.text if answer.target else ""),
             )  # fmt: skip
             seconds += time.perf_counter() - middle

@@ -9,8 +9,9 @@ from tests.documents.copying import CopyingModel
 
 import jumok
 from jumok.documents.segments import BLOCK
-from jumok.documents.translate import translate_document
+from jumok.documents.translate import MOST_CHARACTERS, MOST_KEPT, survey, translate_document
 from jumok.errors import ConfigError, DataError, RunError
+from jumok.formats.segments import MarkedText, Segment
 
 
 @pytest.fixture
@@ -137,3 +138,11 @@ def test_a_full_disk_leaves_the_journal(
     with pytest.raises(RunError, match="No space left on device\n  make room on the disk and give the same"):
         translate_document(CopyingModel(), source, tmp_path / "b.txt")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt.jumok"]
+
+
+def test_a_large_document_is_not_kept_in_memory() -> None:
+    segments = [Segment(MarkedText("ab"), f"line {n}") for n in range(5)]
+    assert survey(segments) == (5, segments)
+    long = Segment(MarkedText("a" * (MOST_CHARACTERS + 1)), "line 6")
+    assert survey([*segments, long]) == (6, None)
+    assert survey(segments[:1] * (MOST_KEPT + 1)) == (MOST_KEPT + 1, None)

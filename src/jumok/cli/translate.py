@@ -116,19 +116,16 @@ def translate(
     one sentence on each line is taken as it is. Options of the search that are not given are those of the
     model. --attention with a folder that exists writes a page for each line into it, or for each sentence.
 
-    A document (HTML, Markdown, XLIFF, …; not .txt) is translated whole, with its markup, into the file of -o.
-    Interrupted, the same command goes on where it stopped.
+    A document (HTML, Markdown, XLIFF, …; not .txt) becomes the file of -o; given again, the command goes on.
     """
     if texts and source:
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
     form, memory = options.pop("form"), options.pop("memory")
-    flags = {"all_segments": all_segments, "as_json": as_json, "quiet": quiet}
-    order = document_order(source, output, form, **flags)
+    order = document_order(source, output, form, all_segments=all_segments, as_json=as_json, quiet=quiet)
     shown = {name: options.pop(name) for name in ("scores", "align", "attention", "stream")}
     search = asked_search(options, quiet=quiet)
     if order is not None:
-        others = {f"--{name}": given for name, given in shown.items()}
-        order.check({**others, "--context": context, "--n-best": search.get("n_best")})
+        order.check({**shown, "context": context, "n-best": search.get("n_best")})
         return order.translate(model, device, engine, search, memory)
     usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
     writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
@@ -142,9 +139,7 @@ def translate(
     check_drawing(search, translator.config.decoding, "--sample or --mbr N")
     search |= memory_for(translator, memory)
     if context and not quiet:
-        from jumok.cli.shared.conversation import warn_context
-
-        warn_context(translator, context)
+        import_module("jumok.cli.shared.conversation").warn_context(translator, context)
     block = 1 if line_buffered or (output == "-" and sys.stdout.isatty() and not source) else BLOCK
     if not texts and block > 1 and search.get("sentences", "auto") == "auto":
         look, lines = look_at(lines, translator)

@@ -43,9 +43,13 @@ class SegmentTranslator:
     def answers(self, segments: Sequence[Segment], progress: Progress = silent) -> list[SegmentAnswer]:
         """What becomes of each segment."""
         found = [self.without_model(segment) for segment in segments]
-        for running in (True, False):
-            places = [n for n, one in enumerate(found) if one is None and segments[n].sentences is running]
-            answers = self.translate([segments[n].source for n in places], progress, running=running)
+        groups: dict[tuple[bool, bool], list[int]] = {}
+        for n in (n for n, one in enumerate(found) if one is None):
+            align = self.model.aligns and needs_links(segments[n].source)
+            groups.setdefault((segments[n].sentences, align), []).append(n)
+        for (running, align), places in groups.items():
+            sources = [segments[n].source for n in places]
+            answers = self.translate(sources, progress, running=running, align=align)
             for n, answer in zip(places, answers, strict=True):
                 found[n] = answer
         return [one for one in found if one is not None]
@@ -59,15 +63,15 @@ class SegmentTranslator:
         return None if words else SegmentAnswer("skipped")
 
     def translate(
-        self, sources: Sequence[MarkedText], progress: Progress, *, running: bool
+        self, sources: Sequence[MarkedText], progress: Progress, *, running: bool, align: bool
     ) -> list[SegmentAnswer]:
-        """The translations of texts, with their tags."""
+        """The translations of texts, with their tags: running texts or titles, with links or without."""
         parts = [stripped(source) for source in sources]
         options = dict(self.options)
         if not running:
             options.setdefault("sentences", "as-is")
         texts = [inner.text for _, inner, _ in parts]
-        options["align"] = self.model.aligns and any(needs_links(inner) for _, inner, _ in parts)
+        options["align"] = align
         options["keep"] = [[(tag.begin, tag.end) for tag in inner.tags if tag.keep] for _, inner, _ in parts]
         answers = self.model.translate(texts, progress=progress, **options) if texts else []
         return [
@@ -86,7 +90,8 @@ def outside(source: MarkedText) -> str:
 
 def needs_links(source: MarkedText) -> bool:
     """Whether a tag stands anywhere but at the ends of a text or around all of it."""
-    return any(0 < place < len(source.text) for tag in source.tags for place in (tag.begin, tag.end))
+    first, last = len(source.text) - len(source.text.lstrip()), len(source.text.rstrip())
+    return any(first < place < last for tag in source.tags for place in (tag.begin, tag.end))
 
 
 def answered(source: MarkedText, answer: Translation, before: str, after: str) -> SegmentAnswer:

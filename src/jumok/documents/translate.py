@@ -19,6 +19,8 @@ from jumok.formats.known import format_of
 from jumok.formats.segments import DocumentFormat, Languages, Segment
 from jumok.progress import Progress, silent
 
+MOST_KEPT, MOST_CHARACTERS = 10_000, 2_000_000
+"""Segments and characters of a document that is read once; of a larger one nothing is kept in memory."""
 Watch = Callable[[Segment, SegmentAnswer], None]
 """Called with each segment as soon as it has its answer."""
 
@@ -53,10 +55,11 @@ def translate_document(  # noqa: PLR0913  all but three have defaults
     request = make_request(model.config.decoding, options)  # a wrong option is told before a file is made
     job = job_of(model, given, reader, request, all_segments=all_segments)
     translator = SegmentTranslator(model, options, all_segments)
-    total = sum(1 for _ in reader.read(given))  # what is broken is told before an hour is spent
+    total, known = survey(reader.read(given))  # what is broken is told before an hour is spent
     with Journal(wanted.with_name(wanted.name + SUFFIX), job) as journal:
         resumed, counts = journal.done, ReportCounts()
-        for segment, answer in translated(reader.read(given), total, journal, translator, progress):
+        segments = reader.read(given) if known is None else known
+        for segment, answer in translated(segments, total, journal, translator, progress):
             counts.add(segment, answer)
             watch(segment, answer)
         if file_hash(given) != job["source"]:
@@ -70,6 +73,17 @@ def translate_document(  # noqa: PLR0913  all but three have defaults
             reader.write(given, out, (answer.target for answer in journal.answers()))
         journal.remove()
     return counts.report(str(source), str(target), reader.name, resumed)
+
+
+def survey(segments: Iterable[Segment]) -> tuple[int, list[Segment] | None]:
+    """How many segments there are, and the segments themselves if they are not too many to be kept."""
+    known, count, size = list[Segment](), 0, 0
+    for segment in segments:
+        count += 1
+        size += len(segment.source.text)
+        if count <= MOST_KEPT and size <= MOST_CHARACTERS:
+            known.append(segment)
+    return count, known if len(known) == count else None
 
 
 def translated(

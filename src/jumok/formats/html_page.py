@@ -3,8 +3,10 @@
 import codecs
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import IO, ClassVar
 
@@ -39,6 +41,7 @@ DESCRIPTIONS = frozenset(
     {"description", "og:title", "og:description", "twitter:title", "twitter:description"}
 )
 RIGHT_TO_LEFT = frozenset({"ar", "arc", "dv", "fa", "he", "ku", "ps", "sd", "ug", "ur", "yi"})
+_READABLE = re.compile("|".join([*READ, "content", "value"]), re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 
@@ -117,10 +120,12 @@ def is_shut(token: HtmlToken) -> bool:
 
 def is_kept(token: HtmlToken) -> bool:
     """Whether an element keeps its text: code, or what says so."""
+    if token.name in CODE or "translate" not in token.raw.lower():
+        return token.name in CODE
     said, classes = token.attributes.get("translate"), token.attributes.get("class")
     if said is not None and said.text.lower() == "no":
         return True
-    return token.name in CODE or (classes is not None and "notranslate" in classes.text.split())
+    return classes is not None and "notranslate" in classes.text.split()
 
 
 def breaks(tokens: Sequence[HtmlToken], number: int) -> bool:
@@ -158,7 +163,7 @@ def in_language(token: HtmlToken, language: str) -> str:
 
 def readable(token: HtmlToken) -> list[str]:
     """The attributes of a tag that people read, unless it says that nothing is to be translated."""
-    if token.kind != "start" or is_kept(token):
+    if token.kind != "start" or not _READABLE.search(token.raw) or is_kept(token):
         return []
     names = [name for name in READ if name in token.attributes]
     about = [token.attributes.get(name) for name in ("name", "property")]
@@ -180,6 +185,11 @@ class HtmlRun:
     items: list[tuple[HtmlToken, str]] = field(default_factory=list)
     """Tokens, and what they stand for: of an opaque element all of it."""
 
+    @cached_property
+    def line_ends(self) -> list[int]:
+        """Where the lines of the page end."""
+        return [match.start() for match in re.finditer("\n", self.text)]
+
     def add(self, token: HtmlToken, raw: str) -> None:
         """One more token; `raw` is all of an element that is one thing."""
         self.items.append((token, raw))
@@ -188,13 +198,12 @@ class HtmlRun:
         return self.encoding.encode(text, "xmlcharrefreplace")
 
     def where(self, token: HtmlToken) -> str:
-        return f"line {self.text.count(chr(10), 0, token.begin) + self.first_line}"
+        return f"line {bisect_left(self.line_ends, token.begin) + self.first_line}"
 
     def attributes(self, token: HtmlToken) -> list[tuple[str, Segment]]:
         """The attributes of a tag that people read, as segments."""
-        where = self.where(token)
         return [
-            (name, Segment(MarkedText(token.attributes[name].text), f"{where}, {name}"))
+            (name, Segment(MarkedText(token.attributes[name].text), f"{self.where(token)}, {name}"))
             for name in readable(token)
         ]
 
@@ -213,6 +222,8 @@ class HtmlRun:
     def end(self) -> Iterator[Piece]:
         """The run as pieces; what follows is another one."""
         items, self.items = self.items, []
+        if not items:
+            return
         before, items = split_space(items, last=False)
         after, items = split_space(items[::-1], last=True)
         items = items[::-1]

@@ -6,7 +6,8 @@ No tree is built: what is broken stays as broken as it was, and nothing is moved
 import html
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 HtmlKind = Literal["start", "end", "text", "other"]
@@ -29,7 +30,7 @@ class HtmlValue:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HtmlToken:
     """A tag, a stretch of text, or the rest: comments, declarations, scripts."""
 
@@ -37,7 +38,11 @@ class HtmlToken:
     raw: str
     begin: int
     name: str = ""
-    attributes: Mapping[str, HtmlValue] = field(default_factory=dict)
+
+    @cached_property
+    def attributes(self) -> Mapping[str, HtmlValue]:
+        """Of the start of an element; most tags are never asked."""
+        return attributes_of(self.raw) if self.kind == "start" else {}
 
     @property
     def is_void(self) -> bool:
@@ -60,9 +65,7 @@ def html_tokens(text: str) -> Iterator[HtmlToken]:
         if kind in ("start", "end"):
             found = _NAME.match(raw)
             assert found is not None
-            token = HtmlToken(
-                kind, raw, place, found[1].lower(), attributes_of(raw) if kind == "start" else {}
-            )
+            token = HtmlToken(kind, raw, place, found[1].lower())
         else:
             token = HtmlToken(kind, raw, place)
         yield token

@@ -110,17 +110,17 @@ def unit_pieces(unit: Element, reader: XmlReader) -> Iterator[Piece]:
     """A unit of either version: 2 has its segments inside."""
     where = f"unit {unit[0].attributes.get('id', '?')}, line {unit[0].line}"
     if unit[0].local == "trans-unit":
-        yield Unit(unit, reader, where).piece()
+        yield XliffUnit(unit, reader, where).piece()
         return
     yield unit[0].raw
     for part in children(unit):
         whole = isinstance(part, XmlToken) or part[0].local != "segment"
-        yield raw_of(part) if whole else Unit(part, reader, where).piece()  # type: ignore[arg-type]
+        yield raw_of(part) if whole else XliffUnit(part, reader, where).piece()  # type: ignore[arg-type]
     yield unit[-1].raw
 
 
 @dataclass(frozen=True)
-class Unit:
+class XliffUnit:
     """A `<trans-unit>` of version 1, or a `<segment>` of version 2: a source, and perhaps a target."""
 
     element: Element

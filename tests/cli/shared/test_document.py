@@ -57,9 +57,9 @@ def test_what_cannot_be_had_together() -> None:
     with pytest.raises(
         ConfigError, match="--stream has no place in a document\n .*line by line: --format text"
     ):
-        order.check({"--stream": True})
+        order.check({"stream": True})
     with pytest.raises(ConfigError, match=r"a.html is a document, and needs a file .*\n  add -o a.new.html"):
-        order.check({"--stream": False})
+        order.check({"stream": False})
 
 
 def test_a_page_is_translated_and_reported(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ class DocumentOrder:
         for name, given in others.items():
             if given:
                 raise ConfigError(
-                    f"{name} has no place in a document",
+                    f"--{name} has no place in a document",
                     hint=f"leave it out, or take {self.source} line by line: --format text",
                 )
         if self.output == "-":
