@@ -40,6 +40,7 @@ def test_json_holds_everything() -> None:
                 "sentences": [],
             }
         ],
+        "matches": [],
     }
     assert "안녕" in one.to_json()
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from jumok.errors import DataError
 from jumok.formats.units import NamedTexts
-from jumok.formats.xml_stream import TextCollector, XmlEvent, xml_events
+from jumok.formats.xml_events import TextCollector, XmlEvent, xml_events
 
 CODES = frozenset({"bpt", "ept", "it", "ph", "ut"})
 """Inline elements that hold markup of the original, which is no text; `hi` holds text."""

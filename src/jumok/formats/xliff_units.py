@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from jumok.errors import DataError
 from jumok.formats.tmx_units import language_tag
 from jumok.formats.units import NamedTexts
-from jumok.formats.xml_stream import TextCollector, xml_events
+from jumok.formats.xml_events import TextCollector, xml_events
 
 CODES = frozenset({"bpt", "ept", "it", "ph"})
 """Inline elements of XLIFF 1.2 that hold markup of the original; those of 2 are empty."""

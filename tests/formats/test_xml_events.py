@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import DataError
-from jumok.formats import xml_stream as module
-from jumok.formats.xml_stream import TextCollector, XmlStream, xml_events
+from jumok.formats import xml_events as module
+from jumok.formats.xml_events import TextCollector, XmlStream, xml_events
 
 TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=8)
 
