@@ -42,6 +42,7 @@ def test_json_holds_everything() -> None:
                 "links": [],
             }
         ],
+        "matches": [],
     }
     assert "안녕" in one.to_json()
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jumok.errors import DataError
 from jumok.formats import xml_events as module
-from jumok.formats.xml_events import EventStream, TextCollector, xml_events
+from jumok.formats.xml_events import TextCollector, XmlEventStream, xml_events
 
 TEXT = st.text(st.characters(blacklist_categories=("Cs", "Cc")), max_size=8)
 
@@ -79,7 +79,7 @@ def test_nothing_outside_the_file_is_opened(tmp_path: Path) -> None:
 
 def test_a_tag_that_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_MARKUP", 1_000)
-    stream = EventStream("f")
+    stream = XmlEventStream("f")
     stream.feed(b"<r><a b='")
     assert stream.broken is None
     for _ in range(50):

@@ -30,7 +30,7 @@ class XmlEvent(NamedTuple):
         return next((self.attributes[name] for name in names if name in self.attributes), "")
 
 
-class EventStream:
+class XmlEventStream:
     """Takes in bytes and hands out events."""
 
     def __init__(self, name: str) -> None:
@@ -93,7 +93,7 @@ class EventStream:
 
 def xml_events(blocks: Iterable[bytes], name: str, root: str) -> Iterator[XmlEvent]:
     """The events of a file whose first tag must be `root`."""
-    stream, first = EventStream(name), True
+    stream, first = XmlEventStream(name), True
     for event in _all_events(stream, blocks):
         if first and event.name != root:
             message = f"the file begins with <{event.name[:40]}>, not with <{root}>"
@@ -104,7 +104,7 @@ def xml_events(blocks: Iterable[bytes], name: str, root: str) -> Iterator[XmlEve
         yield event
 
 
-def _all_events(stream: EventStream, blocks: Iterable[bytes]) -> Iterator[XmlEvent]:
+def _all_events(stream: XmlEventStream, blocks: Iterable[bytes]) -> Iterator[XmlEvent]:
     for block in chain(blocks, [None]):
         yield from stream.feed(block or b"", last=block is None)
         if stream.broken is not None:
