@@ -47,7 +47,7 @@ def test_every_command_is_found_and_described(call: Call, capsys: Captured) -> N
     ("words", "message"),
     [
         (["trian"], "error: unknown command 'trian'\n  did you mean 'train'?\n"),
-        (["frobnicate"], "error: unknown command 'frobnicate'\n  known: chat, check, "),
+        (["frobnicate"], "error: unknown command 'frobnicate'\n  known: calibrate, chat, "),
     ],
 )
 def test_an_unknown_command(words: list[str], message: str, call: Call, capsys: Captured) -> None:

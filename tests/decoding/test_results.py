@@ -30,6 +30,7 @@ def test_json_holds_everything() -> None:
         "finished": True,
         "sentences": [],
         "links": [],
+        "confidence": None,
         "source": "hello",
         "alternatives": [
             {
@@ -40,6 +41,7 @@ def test_json_holds_everything() -> None:
                 "finished": False,
                 "sentences": [],
                 "links": [],
+                "confidence": None,
             }
         ],
         "matches": [],

@@ -11,9 +11,12 @@ from typing import Any
 from jumok.checkpoint.folder import dump_json, replace_file
 from jumok.checkpoint.manifest import CALIBRATION, parse_json, read_manifest, read_small
 from jumok.errors import ConfigError, ModelError
-from jumok.native.folder import WEIGHTS as PACKED
 from jumok.seals import SEAL, sealed, unsealed
 
+WEIGHTS = (
+    "native.safetensors",
+    "model.safetensors",
+)  # a folder has one; `jumok verify` loads no numpy for it
 SCHEMA = "jumok-confidence/1"
 AGAIN = "make it again: jumok calibrate -m MODEL -s SOURCE -t TARGET"
 
@@ -58,8 +61,7 @@ def read_calibration(folder: Path) -> dict[str, Any]:
 def weights_of(folder: Path) -> str:
     """SHA-256 of the weights of a model folder, as its manifest has it."""
     files = read_manifest(folder)
-    name = PACKED if PACKED in files else "model.safetensors"
-    return files[name].sha256 if name in files else ""
+    return next((files[name].sha256 for name in WEIGHTS if name in files), "")
 
 
 def bad_calibration(where: Path, reason: str) -> ModelError:

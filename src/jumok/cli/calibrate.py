@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
   jumok calibrate -m runs/en-de -s val.en -t val.de
-  jumok translate -m runs/en-de --confidence "A man is riding a horse."
+  jumok calibrate -m runs/en-de -s val.tsv --columns 1,3 --json
 """
 
 

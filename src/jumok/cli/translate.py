@@ -51,7 +51,6 @@ EXAMPLES = """
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
   jumok translate -m runs/en-de --context "The lamp is on." "Is it on?"
-  jumok translate -m runs/en-de -i test.en --confidence
   jumok translate -m runs/en-de -i test.en -o test.de --glossary terms.tsv
   jumok translate -m runs/en-de -i test.en --mbr 16 --temperature 0.7
   jumok translate -m runs/en-de -i test.en --memory earlier.tmx --json
