@@ -30,6 +30,7 @@ def test_json_holds_everything() -> None:
         "finished": True,
         "sentences": [],
         "source": "hello",
+        "terms": [],
         "alternatives": [
             {
                 "text": "안녕하세요",
