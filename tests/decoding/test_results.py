@@ -32,6 +32,7 @@ def test_json_holds_everything() -> None:
         "links": [],
         "confidence": None,
         "source": "hello",
+        "terms": [],
         "alternatives": [
             {
                 "text": "안녕하세요",
