@@ -3,7 +3,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.formats.copies import capitals, texts, written
+from tests.formats.copies import capitals, doubted, texts, written
 
 from jumok.errors import ConfigError, DataError
 from jumok.formats.segments import Languages
@@ -70,3 +70,9 @@ def test_a_memory_four_times_as_large_takes_no_more_memory(tmp_path: Path) -> No
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.3 * peaks[0]
+
+
+def test_how_sure_a_model_is_stands_beside_its_text(path: Path) -> None:
+    tree = ElementTree.fromstring(written(FORMAT, path, doubted))
+    said = [(one.get("type"), one.text) for one in tree.iter("prop")]
+    assert ("x-confidence", "0.82") in said

@@ -4,11 +4,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.formats.copies import as_source, capitals, texts, written
+from tests.formats.copies import as_source, capitals, doubted, texts, written
 
 from jumok.errors import DataError
 from jumok.formats.segments import Languages
-from jumok.formats.xliff import XliffFormat
+from jumok.formats.xliff import ITS, XliffFormat
 
 ONE = """<?xml version="1.0" encoding="UTF-8"?>
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2">
@@ -104,3 +104,13 @@ def test_what_is_refused(tmp_path: Path, data: str, message: str) -> None:
     (tmp_path / "a.xlf").write_text(data, encoding="utf-8")
     with pytest.raises(DataError, match=message):
         texts(FORMAT, tmp_path / "a.xlf")
+
+
+def test_how_sure_a_model_is_stands_in_the_file(path: Path) -> None:
+    tree = ElementTree.fromstring(written(FORMAT, path, doubted))
+    if tree.get("version") == "1.2":
+        said = [one.get(f"{{{ITS}}}mtConfidence") for one in tree.iter() if one.tag.endswith("}target")]
+    else:
+        said = [one.get("subState") for one in tree.iter() if one.tag.endswith("}segment")]
+    assert set(filter(None, said)) <= {"0.82", "jumok:confidence-0.82"}
+    assert said.count(None) < len(said)

@@ -107,6 +107,8 @@ def answer_fields(answer: SegmentAnswer) -> dict[str, Any]:
     if answer.target is not None:
         tags = [[tag.begin, tag.end, tag.open, tag.close, tag.keep] for tag in answer.target.tags]
         fields |= {"text": answer.target.text, "tags": tags}
+        if answer.target.confidence is not None:
+            fields["confidence"] = answer.target.confidence
     return fields | ({"doubts": answer.doubts} if answer.doubts else {})
 
 
@@ -116,7 +118,8 @@ def parse_answer(fields: Mapping[str, Any]) -> SegmentAnswer:
         raise ValueError(f"unknown outcome {fields['outcome']!r}")
     target = None
     if "text" in fields:
-        target = MarkedText(fields["text"], tuple(Tag(*tag) for tag in fields["tags"]))
+        tags = tuple(Tag(*tag) for tag in fields["tags"])
+        target = MarkedText(fields["text"], tags, fields.get("confidence"))
     return SegmentAnswer(fields["outcome"], target, tuple(fields.get("doubts", ())))
 
 

@@ -1,7 +1,7 @@
 """Segments in, answers out: what is to be translated is, in blocks, with its markup put where it belongs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jumok.decoding.results import Translation
@@ -106,4 +106,6 @@ def answered(source: MarkedText, answer: Translation, before: str, after: str) -
     if answer.confidence and answer.confidence.doubtful:
         words = [answer.text[slice(*word.text)] for word in answer.confidence.doubtful]
         doubts.append(f"a person would probably change {', '.join(map(repr, dict.fromkeys(words)))}")
-    return SegmentAnswer("translated", shifted(target, before, after), tuple(doubts))
+    kept = answer.confidence.kept if answer.confidence else None
+    written = replace(shifted(target, before, after), confidence=kept)
+    return SegmentAnswer("translated", written, tuple(doubts))

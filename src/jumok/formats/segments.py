@@ -40,6 +40,8 @@ class MarkedText:
 
     text: str
     tags: tuple[Tag, ...] = ()
+    confidence: float | None = None
+    """Of a translation: the share of its words that a person would keep, where a model has said so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,8 @@ class Entry:
         for part in parts:
             written.append(self.rewritten(old, text) if old and part is old else raw_of(part))
             if like and old is None and part is like:
-                new = f"<tuv xml:lang={quoteattr(self.target)}><seg>{text}</seg></tuv>"
+                said = prop_of(answer)
+                new = f"<tuv xml:lang={quoteattr(self.target)}>{said}<seg>{text}</seg></tuv>"
                 written += [space_before(parts, like), encode(new)]
         return b"".join([*written, self.element[-1].raw])
 
@@ -112,6 +113,13 @@ class Entry:
             return b"".join([begin, *map(raw_of, parts), encode(f"<seg>{text}</seg>"), end])
         new = opened(segment[0], self.reader).raw + encode(f"{text}</{segment[0].name}>")
         return b"".join([begin, *(new if part is segment else raw_of(part) for part in parts), end])
+
+
+def prop_of(answer: MarkedText) -> str:
+    """How sure the model is of a text, if it says so."""
+    if answer.confidence is None:
+        return ""
+    return f'<prop type="x-confidence">{answer.confidence:.2f}</prop>'
 
 
 def language_of(variant: Element) -> str:

@@ -32,6 +32,7 @@ ROLES: Mapping[str, Role] = {
     "ec": "end",
     "em": "end",
 }
+ITS = "http://www.w3.org/2005/11/its"
 UNTRANSLATED = frozenset({"new", "needs-translation", "initial"})
 """States of a target that is none yet."""
 
@@ -151,7 +152,10 @@ class XliffUnit:
         new = self.target(answer, source, old)
         begin = first.raw
         if first.local == "segment":
-            begin = with_attributes(first, self.reader, {"state": "translated"})
+            states = {"state": "translated"}
+            if answer.confidence is not None:
+                states["subState"] = f"jumok:confidence-{answer.confidence:.2f}"
+            begin = with_attributes(first, self.reader, states)
         written = [begin]
         for part in parts:
             written.append(new if part is old else raw_of(part))
@@ -163,6 +167,8 @@ class XliffUnit:
         """The element of the target."""
         name = source[0].name.replace("source", "target")
         states = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}
+        if answer.confidence is not None:
+            states |= {"xmlns:its": ITS, "its:mtConfidence": f"{answer.confidence:.2f}"}
         encode = self.reader.encode
         start = encode(f"<{name}>") if old is None else opened(old[0], self.reader).raw
         if self.element[0].local != "segment":

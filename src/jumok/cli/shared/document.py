@@ -21,7 +21,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class DocumentOrder:
+class DocumentCommand:
     """A document to be translated."""
 
     source: str
@@ -79,11 +79,11 @@ class DocumentOrder:
 
 def document_order(
     source: str, output: str, form: str | None, *, all_segments: bool, as_json: bool, quiet: bool
-) -> DocumentOrder | None:
+) -> DocumentCommand | None:
     """The document that a command asks for; None for lines."""
     is_document, format = document_format(source, form)
     if is_document:
-        return DocumentOrder(source, output, format, all_segments, as_json, quiet)
+        return DocumentCommand(source, output, format, all_segments, as_json, quiet)
     if all_segments:
         raise ConfigError("--all is for documents", hint="leave it out, or name the document with -i")
     if as_json and form not in (None, "json"):

@@ -128,7 +128,8 @@ class DocumentJob:
         self.rows.fill(self._watched(reader.read(self.source)))  # what is broken is told before the work
         self.total, self._characters = self.rows.count(), self.rows.characters()
         self._began = time.monotonic()
-        translator = SegmentTranslator(self.order.translator, {})
+        model = self.order.translator
+        translator = SegmentTranslator(model, {"confidence": model.is_calibrated})
         for block in small_blocks(reader.read(self.source)):
             self.flag.check()
             self.give_way()
