@@ -258,11 +258,12 @@ def test_what_grows_has_nothing_else_to_tell(
 def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("test.en").write_text("a man\n")
+    Path("report.html").write_text("<p>a <b>man</b></p>\n")
     lines = [line.split("jumok translate -m runs/en-de")[1] for line in EXAMPLES.splitlines()[1:]]
     assert len(lines) == 6
     for line in lines:
         assert run(Path("demo/luong"), *shlex.split(line), stdin="Hello.\n").exit_code == 0
-    assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html"}
+    assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html", "report.de.html"}
 
 
 def test_bad_bytes_are_found_before_the_work_begins(folder: Path, tmp_path: Path) -> None:
