@@ -88,6 +88,11 @@ def tidy(marked: MarkedText) -> MarkedText:
     return MarkedText(text, tuple(tags))
 
 
+def plain(text: str) -> str:
+    """Letters and digits only: two texts that differ in nothing else are one."""
+    return "".join(filter(str.isalnum, text.lower()))
+
+
 def gold(folder: Path, seen: set[str], most: int) -> list[Pair]:
     """Paragraphs with the same markup on both sides, around a part of the text; none that was trained on."""
     found, texts = list[Pair](), set[str]()
@@ -98,7 +103,7 @@ def gold(folder: Path, seen: set[str], most: int) -> list[Pair]:
         theirs = dict(read_paragraphs(english))
         for name, source in read_paragraphs(german):
             target = theirs.get(name)
-            if target is None or source.text in seen or source.text in texts or len(source.text) > 400:
+            if target is None or plain(source.text) in seen or source.text in texts or len(source.text) > 400:
                 continue
             kinds = [Counter(map(kind_of, side.tags)) for side in (source, target)]
             if source.tags and kinds[0] == kinds[1] and source.text != target.text:
@@ -299,13 +304,17 @@ def whole_documents(model: Translator, folder: Path, pairs: Sequence[Pair], page
             got = Counter(word for text in written for word in text.split())
             same, words = same + (expected & got).total(), words + max(expected.total(), got.total())
             before, after = (counters[path.suffix](one.read_text(encoding="utf-8")) for one in (path, target))
-            for counter in (before, after):  # what is new in the output: targets, and inline elements twice
-                for name in ("target", "tuv", "seg", "g", "hi"):
-                    counter.pop(name, None)
+            for name in ("g", "hi", "tuv", "seg"):  # each target has what its source has
+                if name in before:
+                    before[name] *= 2
+            if "trans-unit" in before:
+                before["target"] = before["trans-unit"]
             count[path.suffix] += 1
             whole[path.suffix] += before == after
     return {
-        "documents": {suffix: {"count": count[suffix], "whole": whole[suffix]} for suffix in sorted(count)},
+        "documents": {
+            suffix[1:]: {"count": count[suffix], "whole": whole[suffix]} for suffix in sorted(count)
+        },
         "words_as_plain": same / max(1, words),
         "seconds": seconds,
         "plain_seconds": plain_seconds,
@@ -327,7 +336,8 @@ def main() -> None:
     seen: set[str] = set()
     if options.train:
         raw = options.train.read_bytes()
-        seen = set((gzip.decompress(raw) if options.train.suffix == ".gz" else raw).decode().splitlines())
+        lines = (gzip.decompress(raw) if options.train.suffix == ".gz" else raw).decode().splitlines()
+        seen = set(map(plain, lines))
     pairs = gold(options.help, seen, options.most)
     model = load(options.model)
     result = {

@@ -282,6 +282,7 @@ def test_what_grows_has_nothing_else_to_tell(
 def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("test.en").write_text("a man\n")
+    Path("report.html").write_text("<p>a <b>man</b></p>\n")
     lines = [line.split("jumok translate -m runs/en-de")[1] for line in EXAMPLES.splitlines()[1:]]
     tuv = '<tuv xml:lang="{}"><seg>a man</seg></tuv>'
     unit = f"<tu>{tuv.format('mul')}{tuv.format('iso8601')}</tu>"
@@ -289,7 +290,7 @@ def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(lines) == 7
     for line in lines:
         assert run(Path("demo/luong"), *shlex.split(line), stdin="Hello.\n").exit_code == 0
-    assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html"}
+    assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html", "report.de.html"}
 
 
 def test_a_memory_is_reused_and_shown(folder: Path, translator: Translator, tmp_path: Path) -> None:
