@@ -279,8 +279,9 @@ def test_what_grows_has_nothing_else_to_tell(
 def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("test.en").write_text("a man\n")
+    Path("terms.tsv").write_text("man\tMann\n")
     lines = [line.split("jumok translate -m runs/en-de")[1] for line in EXAMPLES.splitlines()[1:]]
-    assert len(lines) == 6
+    assert len(lines) == 7
     for line in lines:
         assert run(Path("demo/luong"), *shlex.split(line), stdin="Hello.\n").exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html"}
