@@ -282,6 +282,7 @@ def test_what_grows_has_nothing_else_to_tell(
 def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("test.en").write_text("a man\n")
+    Path("terms.tsv").write_text("man\tMann\n")
     Path("report.html").write_text("<p>a <b>man</b></p>\n")
     lines = [line.split("jumok translate -m runs/en-de")[1] for line in EXAMPLES.splitlines()[1:]]
     tuv = '<tuv xml:lang="{}"><seg>a man</seg></tuv>'

@@ -1,5 +1,6 @@
 """Evaluation from end to end with a translator that is a dictionary."""
 
+import json
 import math
 import unicodedata
 from collections.abc import Sequence
@@ -8,8 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.decoding.conftest import TINY, untrained
 
 from jumok.config import DataConfig, DecodingConfig, RunConfig
+from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation import metrics
 from jumok.evaluation.evaluate import evaluate, score_texts
@@ -81,6 +84,15 @@ def test_the_report_says_how_draws_were_made_and_chosen(dictionary: Dictionary) 
     usual = replace(dictionary.config, decoding=DecodingConfig(**options))
     other = evaluate(replace(dictionary, config=usual), SOURCES, REFERENCES, bootstrap=0, beam=2, long="cut")
     assert (other.decode["mbr"], other.decode["beam"], other.decode["long"]) == (0, 2, "cut")
+
+
+def test_the_report_says_how_many_terms_of_a_glossary_were_kept() -> None:
+    translator = Translator(untrained(TINY["luong"]))
+    options = {"glossary": {"man": "하늘", "zebra": "x"}, "beam": 2, "max_len": 24}
+    report = evaluate(translator, ["a man", "the dog"], ["x", "y"], bootstrap=0, **options)
+    assert report.decode["glossary"] == {"terms": 2, "applicable": 1, "present": 1}
+    assert "1 of 1 terms of the glossary are in the translations" in report.notes
+    assert json.loads(json.dumps(report.to_dict()))["decode"]["glossary"]["present"] == 1
 
 
 def test_the_speed_is_that_of_the_translation(dictionary: Dictionary) -> None:

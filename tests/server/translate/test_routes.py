@@ -76,8 +76,8 @@ def test_terms_of_a_glossary(client: httpx2.Client) -> None:
     [
         ({"a": "b", "A": "c"}, "glossary: keep one of the lines"),
         ({"a": " "}, "glossary: leave the line out, or write both sides"),
-        ({"a": []}, "glossary.a"),
-        ({"a": "x" * 201}, "glossary.a"),
+        ({"a": []}, "glossary: list should have at least 1 item"),
+        ({"a": "x" * 201}, "glossary: string should have at most 200 characters"),
         ({str(n): "x" for n in range(501)}, "glossary: "),
         ("terms.tsv", "glossary: "),
     ],

@@ -204,5 +204,7 @@ def best_of(errors: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 
 def field_path(places: Sequence[str | int]) -> str:
     """`texts.3`; a name that is not plain ASCII is left out, for it is the client's own text."""
+    if list(places[1:2]) == ["glossary"]:  # what follows are the client's own terms
+        return "glossary"
     parts = [str(place) for place in places[1:] if not KIND.fullmatch(str(place))] or ["body"]
     return ".".join(part if PLAIN_NAME.fullmatch(part) else "?" for part in parts)
