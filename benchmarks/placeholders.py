@@ -33,7 +33,7 @@ PATTERNS = {
     "braces": r"\{[A-Za-z0-9_]*\}",
     "icu": r"\{\s*\w+,\s*(?:plural|select|selectordinal),",
     "tag": r"</?[a-z][^<>]*>",
-    "printf": r"%(?:\d+\$)?[sd]\b|%\d\b",
+    "printf": r"%(?:\d+\$)?[sd]\b|%\d(?!\d)",
     "product": r"%[A-Z]{4,}|\$[\[(][A-Za-z_][A-Za-z0-9_]*[\])]",
     "url": r"https?://[^\s<>\"'),]+[\w/]",
 }

@@ -239,7 +239,7 @@ class RestoredText:
             self.last = None
             if character == " " and following and following == last.after:
                 return
-            runs_on = runs_together(self.text[-1:], character) and not _LATIN.match(last.after)
+            runs_on = runs_together(self.text[-1:], character) and character != last.after
             if runs_on or self.apart(last.after, _ALNUM.match(character) is not None, put_in=self.put_in):
                 self.text += " "
         self.text += self.cased(character)
@@ -251,7 +251,7 @@ class RestoredText:
             self.text = text[:-1]
         elif text:
             near = self.last is not None or _ALNUM.match(text[-1]) is not None
-            runs_on = runs_together(text[-1], self.fills[number]) and not _LATIN.match(kept.before)
+            runs_on = runs_together(text[-1], self.fills[number]) and text[-1] != kept.before
             if runs_on or self.apart(kept.before, near, put_in=put_in):
                 self.text += " "
         self.text += self.fills[number]
