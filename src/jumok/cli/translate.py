@@ -145,28 +145,19 @@ def translate(
         search["sentences"] = look.sentences
         if look.told and not quiet and (source or look.several):
             say(str(look))
-    began, count, tokens, tally = time.monotonic(), 0, 0, AnswerTally()
+    began, tally = time.monotonic(), AnswerTally()
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
         for result in writer.write(translator, lines, file, block, lambda what, n, _: report(what, n, total)):
-            count += 1
-            tokens += len(result.tokens)
             tally.add(result)
     if not quiet and (source or output != "-"):
-        for line in tally.lines(memory=bool(memory)):
+        for line in tally.lines(time.monotonic() - began, writer.engine(translator), memory=bool(memory)):
             say(line)
-        say(summary(count, tokens, time.monotonic() - began, writer.engine(translator)))
 
 
 def asked_search(options: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
     """The options of the search that were given."""
     search = with_glossary(given_options(options), quiet=quiet)
     return {**search, "protect": False} if search.pop("no_protect", False) else search
-
-
-def summary(lines: int, tokens: int, seconds: float, engine: dict[str, str]) -> str:
-    """What was done, how quickly, and by what."""
-    speed = f"{tokens / max(seconds, 1e-9):,.0f} tokens/s"
-    return f"{lines:,} lines · {seconds:.1f} s · {speed} · {' '.join(engine.values())}"
 
 
 @dataclass(frozen=True)

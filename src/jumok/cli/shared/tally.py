@@ -1,4 +1,4 @@
-"""What many answers have in common: how often a memory had something, and which terms are there."""
+"""What is said after many answers: how fast they came, how often a memory had something, which terms lack."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,10 +14,13 @@ class AnswerTally:
     """Counts while answers are written; tells in the end."""
 
     def __init__(self) -> None:
+        self.count, self.tokens = 0, 0
         self.reused, self.similar = 0, 0
         self.terms, self.missed = 0, Counter[str]()
 
     def add(self, answer: "Translation") -> None:
+        self.count += 1
+        self.tokens += len(answer.tokens)
         self.reused += any(match.used for match in answer.matches)
         self.similar += any(not match.used for match in answer.matches)
         self.terms += len(answer.terms)
@@ -25,7 +28,7 @@ class AnswerTally:
             if not term.present:
                 self.missed[f"{term.source} → {' or '.join(term.targets)}"] += 1
 
-    def lines(self, *, memory: bool) -> Iterator[str]:
+    def lines(self, seconds: float, engine: dict[str, str], *, memory: bool) -> Iterator[str]:
         """What people are told; nothing of a glossary that had no term."""
         if memory:
             similar = f"similar entries for {self.similar:,} (--json shows them)"
@@ -36,3 +39,5 @@ class AnswerTally:
             some = ", ".join(f"{name} ({times})" for name, times in self.missed.most_common(SHOWN))
             more = len(self.missed) - SHOWN
             yield f"missed: {some}{f', and {more} more' if more > 0 else ''}"
+        speed = f"{self.tokens / max(seconds, 1e-9):,.0f} tokens/s"
+        yield f"{self.count:,} lines · {seconds:.1f} s · {speed} · {' '.join(engine.values())}"
