@@ -199,7 +199,7 @@ def test_without_the_extra_it_ends_after_the_tables(
     monkeypatch.setattr("jumok.cli.serve.find_spec", lambda name: None)
     assert call(*words(made)) == 0
     err = capsys.readouterr().err
-    needs = "fastapi, starlette, uvicorn, h11, prometheus_client"
+    needs = "fastapi, starlette, uvicorn, h11, prometheus_client, python_multipart"
     assert f"no explorer: the server needs {needs}; pip install 'jumok[serve]'" in err
 
 

@@ -16,7 +16,6 @@ from jumok.decoding.filters import NEVER, forbid
 from jumok.decoding.jobs import Job, make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
-from jumok.text.sentences import whole
 from jumok.text.tokenizer import EOS
 
 TEXTS = ["a", "a man", "the dog sees a man!", "나는 영화를", "one two three", "two 😀", "man man dog"]
@@ -112,7 +111,7 @@ def test_texts_are_those_of_translate(exact, options) -> None:
     found = finish_all(batch)
     for text in TEXTS[1:6:2]:
         expected = exact.translate(text, **options)
-        result = exact.finish(text, whole(text), [found[text]], request)
+        result = exact.finish(text, exact.jobs([text], request)[0].layout, [found[text]], request)
         for one, other in zip(result.hypotheses, expected.hypotheses, strict=True):
             assert [token.id for token in one.tokens] == [token.id for token in other.tokens]
             assert one.text == other.text

@@ -50,10 +50,7 @@ EXAMPLES = """
   jumok translate -m runs/en-de -i test.en -o test.de --beam 5
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
-  jumok translate -m runs/en-de --context "The lamp is on." "Is it on?"
   jumok translate -m runs/en-de -i test.en -o test.de --glossary terms.tsv
-  jumok translate -m runs/en-de -i test.en --mbr 16 --temperature 0.7
-  jumok translate -m runs/en-de -i test.en --memory earlier.tmx --json
   jumok translate -m runs/en-de -i report.html -o report.de.html
 """
 
@@ -149,9 +146,10 @@ def translate(
     with open_output(output) as file, progress_display(quiet=quiet or not source) as report:
         for result in writer.write(translator, lines, file, block, lambda what, n, _: report(what, n, total)):
             tally.add(result)
+    for note in tally.notes(memory=bool(memory)) if not quiet else ():
+        say(note)
     if not quiet and (source or output != "-"):
-        for line in tally.lines(time.monotonic() - began, writer.engine(translator), memory=bool(memory)):
-            say(line)
+        say(tally.summary(time.monotonic() - began, writer.engine(translator)))
 
 
 def asked_search(options: dict[str, Any], *, quiet: bool) -> dict[str, Any]:

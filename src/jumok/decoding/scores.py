@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from jumok.config import RunConfig
 from jumok.decoding.engines import Engine, Explained
 from jumok.decoding.hypotheses import tokens_of
 from jumok.decoding.jobs import BATCH_TOKENS, Job
@@ -13,13 +14,18 @@ from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
 
-def score_pairs(
-    engine: Engine, sources: Sequence[str], targets: Sequence[str], explained: Explained, progress: Progress
+def score_pairs(  # noqa: PLR0913  a model is an engine and its settings
+    engine: Engine,
+    config: RunConfig,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    explained: Explained,
+    progress: Progress,
 ) -> list[Score]:
     """The log-probability of each target, given its source: per token and in all."""
     if len(sources) != len(targets):
         raise unequal(len(sources), len(targets))
-    tokenizers, config = engine.contents.tokenizers, engine.contents.config
+    tokenizers = engine.contents.tokenizers
     source_ids = tokenizers.source.encode_many(map(tokenizers.tidy_source, sources))
     target_ids = tokenizers.target.encode_many(map(tidy, targets))
     if config.data.long == "cut" and tokenizers.pictures is None:

@@ -237,7 +237,7 @@ class Translator(Calibrated):
         left, right = check_texts(sources), check_texts(targets)
         if isinstance(sources, str) != isinstance(targets, str):
             raise unequal(len(left), len(right))
-        results = score_pairs(self._engine, left, right, self.explained, progress)
+        results = score_pairs(self._engine, self.config, left, right, self.explained, progress)
         return results[0] if isinstance(sources, str) else results
 
     def read(self, texts: Iterable[str | SourceText]) -> list[SourceText]:

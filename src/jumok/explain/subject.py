@@ -15,6 +15,7 @@ from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError
 from jumok.explain.tokens import source_ids_of
 from jumok.text.beginning import beginning
+from jumok.text.layouts import Protection
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
 
@@ -70,15 +71,12 @@ def subjects_of(
     if missing:
         began = perf_counter()
         long = "error" if request.long == "error" else "cut"
-        own = {
-            **(options or {}),
-            "long": long,
-            "sentences": "as-is",
-            "protect": False,
-            "keep": (),
-            "prefix": [prefixes[i] for i in missing],
-        }
-        known |= zip(missing, translator.translate_read([sources[i] for i in missing], **own), strict=True)
+        own = {**(options or {}), "long": long, "sentences": "as-is", "keep": ()}
+        kept = {i: by_search(translator, sources[i], request) for i in missing}
+        for protect in (True, False):
+            some = [i for i in missing if kept[i] is protect]
+            own |= {"protect": protect, "prefix": [prefixes[i] for i in some]}
+            known |= zip(some, translator.translate_read([sources[i] for i in some], **own), strict=True)
         ms = 1000 * (perf_counter() - began) / len(missing)
     return [
         with_translation(one, known[i], search_settings(request, prefixes[i]), ms if i in missing else None)
@@ -90,6 +88,17 @@ def as_read(translator: Translator, texts: Sequence[str | SourceText], request: 
     """Each text as the model reads it in one piece: with marks for what is protected."""
     sources, protect = translator.read(texts), translator.protects(request)
     return translator.read(texts_read(sources, request, translator.tokenizers, protect))
+
+
+def by_search(translator: Translator, source: SourceText, request: Request) -> bool:
+    """Whether the search keeps what is protected in a source; else marks do, which it has by now, or nothing.
+
+    A source that is nothing but that is translated like any other: there would be no search to show.
+    """
+    if translator.protects(request) is not Protection.SIGNS:
+        return False
+    asked = replace(request, sentences="as-is", long="cut", protect=True, keep=(), prefix="")
+    return bool(translator.jobs([source], asked)[0].jobs)
 
 
 def read_source(translator: Translator, source: SourceText) -> Subject:
@@ -188,11 +197,13 @@ def beam_tree(translator: Translator, manifest: Mapping[str, Any]) -> dict[str, 
         return None
     # Defaults first: what the folder says about drawing at random does not count here.
     asked = {name: decode[name] for name in (*SEARCHED, "prefix", "ban", "require")}
-    options = {"sample": False, "long": "cut", "sentences": "as-is", "protect": False, **asked}
+    text, ids = manifest["source"]["text"], source_ids_of(translator.tokenizers, manifest["source"])
+    source = SourceText(text, text, tuple(ids))  # a cut text may have other ids
+    protect = by_search(translator, source, make_request(translator.config.decoding, {}))
+    options = {"sample": False, "long": "cut", "sentences": "as-is", "protect": protect, **asked}
     request = make_request(translator.config.decoding, options)
     tree = BeamTree(request.decoding.beam, request.decoding.length_penalty)
-    text, ids = manifest["source"]["text"], source_ids_of(translator.tokenizers, manifest["source"])
-    [made] = translator.jobs([SourceText(text, text, tuple(ids))], request)  # a cut text may have other ids
+    [made] = translator.jobs([source], request)
     [job] = made.jobs
     search = translator.search_for(job, request, record=tree)
     with translator.explained([job]):

@@ -200,8 +200,9 @@ def test_no_name_of_a_type_is_told() -> None:
                 tried += 1
                 problem = from_validation(mine)
                 assert problem.field is not None
+                own = json.dumps(value, default=str)  # a client may name its own keys, such as terms
                 for part in problem.field.split("."):
-                    assert part.isdecimal() or f'"{part}"' in schema, (body, field, problem.field)
+                    assert part.isdecimal() or f'"{part}"' in schema + own, (body, field, problem.field)
                 assert not re.search(r"constrained|function-|\[|validation", problem.sentence)
     assert tried > 200
 

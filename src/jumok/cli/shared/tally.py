@@ -28,7 +28,7 @@ class AnswerTally:
             if not term.present:
                 self.missed[f"{term.source} → {' or '.join(term.targets)}"] += 1
 
-    def lines(self, seconds: float, engine: dict[str, str], *, memory: bool) -> Iterator[str]:
+    def notes(self, *, memory: bool) -> Iterator[str]:
         """What people are told; nothing of a glossary that had no term."""
         if memory:
             similar = f"similar entries for {self.similar:,} (--json shows them)"
@@ -39,5 +39,8 @@ class AnswerTally:
             some = ", ".join(f"{name} ({times})" for name, times in self.missed.most_common(SHOWN))
             more = len(self.missed) - SHOWN
             yield f"missed: {some}{f', and {more} more' if more > 0 else ''}"
+
+    def summary(self, seconds: float, engine: dict[str, str]) -> str:
+        """What was done, how quickly, and by what."""
         speed = f"{self.tokens / max(seconds, 1e-9):,.0f} tokens/s"
-        yield f"{self.count:,} lines · {seconds:.1f} s · {speed} · {' '.join(engine.values())}"
+        return f"{self.count:,} lines · {seconds:.1f} s · {speed} · {' '.join(engine.values())}"
