@@ -16,6 +16,7 @@ def test_options_are_those_of_a_translator() -> None:
         "require",
         "long",
         "sentences",
+        "protect",
     }
     assert set(SearchFields.model_fields) - {"model"} <= known
     assert known - set(SearchFields.model_fields) == {"prefix", "batch_tokens"}

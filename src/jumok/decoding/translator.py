@@ -259,10 +259,9 @@ class Translator(Calibrated):
             request = replace(request, long="cut")
         if request.align and not self.aligns:
             raise no_head(self.config)
-        split, protect = self.splits(request), self.protects(request)
-        return make_jobs(
-            self.read(texts), request, self.tokenizers, self.config.data, before, split=split, protect=protect
-        )
+        sources, split, protect = self.read(texts), self.splits(request), self.protects(request)
+        both, data = self.tokenizers, self.config.data
+        return make_jobs(sources, request, both, data, before, split=split, protect=protect)
 
     def protects(self, request: Request) -> Protection:  # of placeholders and the like
         return protection_of(self.config.text, self.tokenizers, self.sentence_habit, request)

@@ -237,7 +237,7 @@ class RestoredText:
         """One character that the model wrote, and the one after it."""
         if (last := self.last) is not None:
             self.last = None
-            if character == " " and following and following == last.after:
+            if character == " " and following.strip() and following == last.after:
                 return
             runs_on = runs_together(self.text[-1:], character) and character != last.after
             if runs_on or self.apart(last.after, _ALNUM.match(character) is not None, put_in=self.put_in):
@@ -247,7 +247,7 @@ class RestoredText:
     def span(self, number: int, *, put_in: bool) -> None:
         """A span, with a space before it if the source has one there."""
         kept, text = self.masked.kept[number], self.text
-        if text[-1:] == " " and kept.before and text[-2:-1] == kept.before:
+        if text[-1:] == " " and kept.before.strip() and text[-2:-1] == kept.before:
             self.text = text[:-1]
         elif text:
             near = self.last is not None or _ALNUM.match(text[-1]) is not None
