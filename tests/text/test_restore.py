@@ -96,6 +96,12 @@ def test_what_stands_for_itself_is_counted_and_mended() -> None:
     assert restore(masked("Code 12345 here", marks=False), "Code 123456 hier").text == "Code 12345 hier"
 
 
+def test_what_a_model_adds_to_an_address_is_taken_out() -> None:
+    signs = masked("Öffnen Sie https://a.org/x jetzt.", marks=False)
+    assert restore(signs, "Open https://a.org/x.org/made/up now.").text == "Open https://a.org/x now."
+    assert restore(signs, "Open https://a.org/x now.").text == "Open https://a.org/x now."
+
+
 def test_capitals_come_back_but_not_in_spans() -> None:
     one = Masked("SAVE {name} NOW", "Save ⓵ now", masked("SAVE {name} NOW").kept, capitals=True)
     assert restore(one, "Jetzt ⓵ grüßen").text == "JETZT {name} GRÜSSEN"

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from jumok.text.icu import Span
 from jumok.text.marks import MARKS
 from jumok.text.masks import KeptSpan, Masked
-from jumok.text.protected import ProtectedKind, protected_spans
+from jumok.text.protected import ProtectedKind, ProtectedSpan, protected_spans
 from jumok.text.sentences import base
 
 FORMAT = frozenset[ProtectedKind](("placeholder", "message", "tag"))
 """Kinds that a program reads: what a model makes up of them is taken out."""
+ADDRESSES = frozenset[ProtectedKind](("url", "email"))
 UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my", "yue", "wuu", "lzh", "bo"})
 """Languages that put no space between words."""
 DOTTED = frozenset({"tr", "az", "crh"})
@@ -149,10 +150,21 @@ def made_up(masked: Masked, answer: str, spots: list[Spot]) -> list[Spot]:
         text = answer[span.begin : span.end]
         if span.kind not in kinds or text in outside:
             continue
+        if span.kind in ADDRESSES:
+            spots = widened(masked, spots, span)
         if all(span.end <= spot.begin or spot.end <= span.begin for spot in spots):
             missing.sort(key=lambda number: masked.kept[number].text != text)
             spots = [*spots, Spot(span.begin, span.end, missing.pop(0) if missing else None)]
     return sorted(spots, key=lambda spot: spot.begin)
+
+
+def widened(masked: Masked, spots: list[Spot], span: ProtectedSpan) -> list[Spot]:
+    """The spots, that of an address with all that the model wrote on to it: `a.org` in `a.org/made/up`."""
+    inside = [spot for spot in spots if spot.begin < span.end and span.begin < spot.end]
+    match inside:
+        case [Spot(kept=int(number)) as one] if masked.kept[number].kind == span.kind:
+            return [Spot(span.begin, span.end, number) if spot is one else spot for spot in spots]
+    return spots
 
 
 def text_outside(masked: Masked) -> str:
