@@ -21,8 +21,10 @@ import argparse
 import gzip
 import html
 import json
+import os
 import platform
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -341,6 +343,9 @@ def main() -> None:
     pairs = gold(options.help, seen, options.most)
     model = load(options.model)
     result = {
+        "command": f"python {' '.join(sys.argv)}",
+        "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
+        "kept": "all that the command computed",
         "model": Path(options.model).name,
         "fingerprint": model.info.get("fingerprint", "")[:16],
         "engine": model.engine,

@@ -16,6 +16,7 @@ import os
 import platform
 import random
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -119,7 +120,8 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=500)
     parser.add_argument("--json", metavar="FILE")
     options = parser.parse_args()
-    found = measure(options.corpus, options.entries, options.queries)
+    kept = {"command": f"python {' '.join(sys.argv)}", "kept": "all that the command computed"}
+    found = kept | measure(options.corpus, options.entries, options.queries)
     print(json.dumps(found, indent=1))
     if options.json:
         Path(options.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

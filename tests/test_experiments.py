@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,8 +117,8 @@ def test_when_the_time_is_over_what_still_runs_is_ended_and_counted(
     script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options, now = argparse.Namespace(out=tmp_path / "results.jsonl", minutes=8, jobs=2, updates=0), [0.0]
-    monkeypatch.setattr(script.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(script.time, "sleep", lambda seconds: now.append(now.pop() + 300))
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda seconds: now.append(now.pop() + 300))
+    monkeypatch.setattr(script, "time", clock)  # its own: servers of other tests go by the process's
     started = children(script, monkeypatch, "import time; time.sleep(600)")
     assert script.run_all(script.plan([1], ["bottleneck"]), tmp_path, options) == 3
     assert len(started) == 2

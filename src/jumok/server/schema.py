@@ -90,8 +90,9 @@ class SearchFields(RequestBody):
 
     def chosen(self) -> dict[str, Any]:
         """The options that were given, by the names that a translator knows."""
-        names = [*SearchFields.model_fields, *GlossaryFields.model_fields, "prefix", "confidence"]
+        names = [*SearchFields.model_fields, *GlossaryFields.model_fields, "prefix"]
         asked = {name: getattr(self, name, None) for name in names if name != "model"}
+        asked["confidence"] = getattr(self, "confidence", False) or None
         return {name: value for name, value in asked.items() if value is not None}
 
 
