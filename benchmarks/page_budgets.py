@@ -169,7 +169,8 @@ def sizes(bench: Bench) -> None:
     with urlopen(bench.url) as answer:
         index = answer.read().decode()
     for what, kind, limit in (("JavaScript", "js", 90), ("CSS", "css", 12)):
-        sent = sum(size_of(bench.url + path) for path in re.findall(rf'"(/app-\w+\.{kind})"', index))
+        paths = re.findall(rf'"(/(?:app|chunk)-\w+\.{kind})"', index)
+        sent = sum(size_of(bench.url + path) for path in paths)
         bench.row(f"{what}, gzip", sent / 1000, limit, "kB")
 
 
