@@ -180,6 +180,7 @@ def test_by_keyboard_alone(opening: Open) -> None:
     web = opening()
     page = web.open("/documents", m="transformer")
     page.locator(".documents-drop button").wait_for()
+    settled(page)
     page.keyboard.press("/")
     expect(page.locator(".documents-drop button")).to_be_focused()
     with page.expect_file_chooser() as chooser:
@@ -189,6 +190,7 @@ def test_by_keyboard_alone(opening: Open) -> None:
     settled(page)
     tab_to(page, ".documents-target")
     page.keyboard.press("Enter")
+    expect(page.locator("textarea:focus")).to_be_visible()
     page.keyboard.press("Control+A")
     page.keyboard.type("typed")
     page.keyboard.press("Enter")
