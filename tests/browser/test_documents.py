@@ -183,9 +183,7 @@ def test_by_keyboard_alone(opening: Open) -> None:
     settled(page)
     page.keyboard.press("/")
     expect(page.locator(".documents-drop button")).to_be_focused()
-    file = page.locator(
-        "input[type=file]"
-    )  # its dialog is not always told to the driver
+    file = page.locator("input[type=file]")  # its dialog is not always told to the driver
     file.set_input_files({"name": "a.txt", "mimeType": "text/plain", "buffer": DATES.encode()})
     expect(page.locator(DONE)).to_be_visible()
     settled(page)
