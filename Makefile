@@ -3,14 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test setup native lint types web chromium unit browser sanitize clean
+# What Python compiles is kept, whatever the environment says: every command of a test would compile torch again.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo site test setup native lint types web chromium unit browser sanitize docs clean
 
 demo: setup
 	$(BIN)/jumok demo
 
-# All parts, whatever fails; at the end the time of each and every failure.
+# The bundled models as a page without a server, in site/.
+site: setup
+	$(BIN)/jumok site -o site
+
+# All parts, whatever fails; at the end the time of each and every failure. Parts that keep one core busy run side by side.
 test:
-	@MAKE="$(MAKE)" $(PYTHON) scripts/run_parts.py setup native lint types web chromium unit browser sanitize
+	@MAKE="$(MAKE)" $(PYTHON) scripts/run_parts.py setup+web+chromium native+lint+types unit browser sanitize
 
 setup: $(VENV)/installed
 
@@ -47,17 +54,32 @@ web:
 chromium:
 	scripts/ensure_chromium.sh
 
-# One process per core; each keeps to one thread, so the cores are shared fairly. The browser has processes of its
-# own: the driver's event loop runs as long as its session, and other tests start loops themselves.
+# One process per core; each keeps to one thread, so the cores are shared fairly. The order is always the same: a
+# change is judged by what it does, not by chance. The browser has processes of its own: the driver's event loop runs
+# as long as its session, and other tests start loops themselves.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --randomly-seed=1
+
 unit:
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --ignore=tests/browser
+	$(PYTEST) --ignore=tests/browser
 
 browser:
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal tests/browser
+	$(PYTEST) tests/browser
 
 # The C library's tests once more, with checks of every access to memory.
 sanitize: setup
 	scripts/sanitize.sh
 
+# The documentation as a site in build/docs, with tools of its own and the explorer of the bundled models in it; links
+# that lead nowhere fail it.
+DOCS := build/docs-venv
+
+docs: site $(DOCS)/installed
+	$(DOCS)/bin/python scripts/make_docs.py
+
+$(DOCS)/installed: scripts/docs_requirements.txt
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 clean:
-	rm -rf $(VENV) web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -95,13 +95,20 @@ def shares(answers: Sequence[str], others: Sequence[Sequence[str]]) -> Column:
 
 
 def beam_shares(model: Translator, sources: Sequence[str]) -> Column:
-    found = model.translate(list(sources), sentences="as-is", n_best=model.config.decoding.beam)
+    found = model.translate(
+        list(sources), sentences="as-is", protect=False, n_best=model.config.decoding.beam
+    )
     return shares([one.text for one in found], [[other.text for other in one.alternatives] for one in found])
 
 
 def draw_shares(model: Translator, sources: Sequence[str], answers: Sequence[str], count: int) -> Column:
     rounds = [
-        [one.text for one in model.translate(list(sources), sentences="as-is", sample=True, seed=seed)]
+        [
+            one.text
+            for one in model.translate(
+                list(sources), sentences="as-is", protect=False, sample=True, seed=seed
+            )
+        ]
         for seed in range(count)
     ]
     return shares(answers, list(zip(*rounds, strict=True)))
@@ -111,7 +118,7 @@ def link_columns(model: Translator, sources: Sequence[str]) -> dict[str, Column]
     """What the alignment says of each word."""
     found: dict[str, list[float]] = {"look": [], "away": [], "crowd": [], "cover": []}
     for source, answer in zip(
-        sources, model.translate(list(sources), sentences="as-is", align=True), strict=True
+        sources, model.translate(list(sources), sentences="as-is", protect=False, align=True), strict=True
     ):
         read, written = word_spans(source), word_spans(answer.text)
         owner = {place: n for n, span in enumerate(read) for place in range(*span)}
@@ -162,11 +169,13 @@ def times(model: Translator, sources: Sequence[str]) -> dict[str, float]:
 
 
 def run(model: Translator, valid_pairs: Pairs, test_pairs: Pairs, draws: int) -> dict[str, Any]:
-    valid, test = (Rows(label_answers(model, *pairs)) for pairs in (valid_pairs, test_pairs))
+    valid, test = (Rows(label_answers(model, *pairs, protect=False)) for pairs in (valid_pairs, test_pairs))
     calibration = fit_calibration(valid.labelled)
     words, sentences = judge(calibration, test.labelled)
     groups = {name: [one for one in WORD_FEATURES if one not in left] for name, left in GROUPS.items()}
-    answers = [model.translate(pairs[0], sentences="as-is") for pairs in (valid_pairs, test_pairs)]
+    answers = [
+        model.translate(pairs[0], sentences="as-is", protect=False) for pairs in (valid_pairs, test_pairs)
+    ]
     began = process_time()
     beams = tuple(beam_shares(model, pairs[0]) for pairs in (valid_pairs, test_pairs))
     beam_s, began = process_time() - began, process_time()

@@ -331,8 +331,9 @@ def data_folder(settings: Settings, work: Path) -> Path:
 
 def prepare_data(trainings: Sequence[Training], work: Path) -> None:
     """Make every data folder once, before processes share it."""
-    from jumok.run.plan import check_given
-    from jumok.run.prepare import open_corpora, prepare, read_corpora
+    from jumok.run.corpora import open_corpora, read_corpora
+    from jumok.run.prepare import prepare
+    from jumok.settings import check_given
 
     for settings in {data_folder(one.settings, work): one.settings for one in trainings}.values():
         config = check_given(dict(settings) | {"seed": DATA_SEED})

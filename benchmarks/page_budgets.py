@@ -34,12 +34,13 @@ from jumok.checkpoint.model import save_model
 from jumok.config import DataConfig, DecodingConfig, RunConfig, TextConfig, TransformerConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import load
+from jumok.explain.page import STATIC
 from jumok.explain.tensors import pack
 from jumok.explain.trace import Trace, make_trace
 from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
 
 KINDS = ("enc_self", "dec_self", "cross")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 FRAMES = 60
 
 
@@ -317,6 +318,55 @@ def chapters(bench: Bench) -> None:
     page.context.close()
 
 
+def whole_map(bench: Bench, pair: tuple[str, str]) -> None:
+    """The Map's script, from the click to a picture that answers, and frames while it plays."""
+    script = next(STATIC.glob("map-*.js")).name
+    bench.row("script of the Map, gzip", size_of(f"{bench.url}/{script}") / 1000, 60, "kB")
+    click = """async () => {
+        const began = performance.now();
+        document.querySelector('nav.rail a[href^="/map"]').click();
+        const there = () => document.querySelector('.map-stage canvas')?.width > 300;
+        while (!there() && performance.now() < began + 30000) await new Promise(requestAnimationFrame);
+        await new Promise(requestAnimationFrame);
+        return performance.now() - began;
+    }"""
+    for name, more in (("small", {}), ("large", {"s": pair[0], "t": pair[1]})):
+        found = []
+        for _ in range(bench.tries):
+            page = bench.page()
+            bench.open(page, "/attention", m=name, **more)
+            page.locator("figure .heatmap-grid").wait_for()
+            page.wait_for_load_state("networkidle")
+            found.append(page.evaluate(click))
+            page.context.close()
+        bench.row(f"the Map after the click, {name} model", statistics.median(found), 400, "ms")
+    playing(bench, pair)
+
+
+def playing(bench: Bench, pair: tuple[str, str]) -> None:
+    page = bench.page()
+    bench.open(page, "/map", m="large", s=pair[0], t=pair[1], q="10")
+    page.locator(".map-stage[aria-busy=false]").wait_for()
+    page.wait_for_load_state("networkidle")
+    page.get_by_role("button", name="Play").click()
+    count = """async ms => {
+        let [frames, began] = [0, performance.now()];
+        while (performance.now() < began + ms) { await new Promise(requestAnimationFrame); frames++; }
+        return [frames, performance.now() - began];
+    }"""
+    rates, costs = [], []
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+    for _ in range(bench.tries):
+        before = tasks(session)
+        frames, spent = page.evaluate(count, 3000)
+        rates.append(1000 * frames / spent)
+        costs.append((tasks(session) - before) / frames)
+    bench.row("the Map playing, large model", round(statistics.median(rates)), 60, "frames/s", least=True)
+    bench.row("  (processor time of the main thread for a frame)", statistics.median(costs), 16, "ms")
+    page.context.close()
+
+
 def trace_of(folder: Path, pair: tuple[str, str]) -> Trace:
     """A trace made here, without the server's limits; with no loop of the browser's library around it."""
     return make_trace(load(folder), pair[0], target=pair[1])
@@ -352,6 +402,7 @@ def main() -> None:
                 atlas(bench, (source, target))
                 grid(bench, (source, target))
                 pan_and_zoom(bench, trace)
+                whole_map(bench, (source, target))
                 browser.close()
         finally:
             server.terminate()

@@ -11,7 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from jumok.run.prepare import open_corpora, prepare, read_corpora
+from jumok.run.corpora import open_corpora, read_corpora
+from jumok.run.prepare import prepare
 from jumok.settings import nest, parse_config
 
 

@@ -2,6 +2,7 @@
 
     python benchmarks/serving.py            32 clients, a Transformer of 3+3 layers and width 256
     python benchmarks/serving.py --smoke    4 clients, a tiny one
+    python benchmarks/serving.py --cores    one process with one thread, one with two, two with one each
 
 Weights are random, so lengths are set by each request: as many new tokens as it asks for, neither more nor
 less. `one at a time` sends the same requests one after the other. Then a short sentence is sent alone, and
@@ -49,10 +50,11 @@ def make_model(folder: Path, preset: str) -> list[str]:
     return [source for source, _ in pairs if 10 <= len(source) <= 60]
 
 
-def start(folder: Path) -> tuple[subprocess.Popen[str], str]:
-    """A server of its own process, and its address."""
+def start(folder: Path, threads: int = 0) -> tuple[subprocess.Popen[str], str]:
+    """A server of its own process, and its address; with so many threads, or as many as it takes itself."""
+    environment = {**os.environ, **({"OMP_NUM_THREADS": str(threads)} if threads else {})}
     command = [sys.executable, "-m", "jumok", "serve", f"m={folder}", "--port", "0", "--json"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert server.stdout is not None
     return server, json.loads(server.stdout.readline())["address"].rstrip("/")
 
@@ -118,10 +120,72 @@ async def measure(address: str, texts: list[str], *, clients: int, requests: int
             )
 
 
+LAYOUTS = {
+    "1 process, 1 thread": (1, 1),
+    "1 process, 2 threads": (1, 2),
+    "2 processes, 1 thread each": (2, 1),
+}
+
+
+async def cpu_seconds(clients: list[httpx2.AsyncClient]) -> float:
+    """Processor time that the servers have used so far."""
+    total = 0.0
+    for client in clients:
+        lines = (await client.get("/metrics")).text.splitlines()
+        total += sum(float(line.split()[1]) for line in lines if line.startswith("process_cpu_seconds_total"))
+    return total
+
+
+async def compare_layouts(
+    servers: dict[str, list[str]], texts: list[str], *, clients: int, requests: int, rounds: int
+) -> None:
+    """The same requests to each layout in turn, several rounds; medians of what each took."""
+    limits = httpx2.Limits(max_connections=clients + 2)
+    for beam in (1, 5):
+        found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in servers}
+        for round_ in range(rounds + 1):
+            draw = random.Random(round_)
+            work = [(draw.choice(texts), draw.randint(5, 40)) for _ in range(requests)]
+            for name, addresses in servers.items():
+                open_ = [httpx2.AsyncClient(base_url=one, timeout=120, limits=limits) for one in addresses]
+                used, began, share = await cpu_seconds(open_), time.perf_counter(), len(open_)
+                await asyncio.gather(
+                    *(throughput(c, work[n::share], beam, clients // share) for n, c in enumerate(open_))
+                )
+                seconds, used = time.perf_counter() - began, await cpu_seconds(open_) - used
+                for client in open_:
+                    await client.aclose()
+                if round_:  # the first one warms
+                    found[name].append((requests / seconds, used / requests * 1e3, used / seconds))
+        for name, rows in found.items():
+            rate, spent, cores = (statistics.median(column) for column in zip(*rows, strict=True))
+            print(
+                f"beam {beam}, {name}: {rate:.1f} requests/s, {spent:.1f} ms of processor time for each, "
+                f"{cores:.2f} cores busy",
+                flush=True,
+            )
+
+
+def measure_cores(folder: Path, texts: list[str], sizes: dict[str, int]) -> None:
+    """Start all layouts, measure them side by side, and stop them."""
+    started = {
+        name: [start(folder, threads) for _ in range(count)] for name, (count, threads) in LAYOUTS.items()
+    }
+    try:
+        servers = {name: [address for _, address in one] for name, one in started.items()}
+        asyncio.run(compare_layouts(servers, texts, **sizes))
+    finally:
+        for server, _ in (pair for one in started.values() for pair in one):
+            server.terminate()
+            server.wait()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--smoke", action="store_true", help="a tiny model and few requests")
-    smoke = parser.parse_args().smoke
+    parser.add_argument("--cores", action="store_true", help="threads beside processes")
+    options = parser.parse_args()
+    smoke: bool = options.smoke
     sizes = (
         {"clients": 4, "requests": 8, "rounds": 2}
         if smoke
@@ -129,6 +193,9 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         texts = make_model(Path(folder) / "model", "tiny" if smoke else "small")
+        if options.cores:
+            measure_cores(Path(folder) / "model", texts, {**sizes, "rounds": 2 if smoke else 3})
+            return
         server, address = start(Path(folder) / "model")
         try:
             asyncio.run(measure(address, texts, **sizes))

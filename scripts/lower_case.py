@@ -7,10 +7,17 @@ Every .gz file of the first folder is written to the second; the same input give
 
 import argparse
 import gzip
+import io
 import sys
 from pathlib import Path
 
-from join_g2p import compressed
+
+def compressed(lines: list[str]) -> bytes:
+    """Gzip without a time or a name inside, so that equal lines are equal bytes."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, mtime=0, fileobj=buffer) as stream:
+        stream.write("".join(line + "\n" for line in lines).encode())
+    return buffer.getvalue()
 
 
 def main(source: Path, folder: Path) -> None:

@@ -24,10 +24,16 @@ SECTIONS = {
     "text": config.TextConfig,
     "data": config.DataConfig,
     "image": config.ImageConfig,
+    "start": config.StartConfig,
     "training": config.TrainingConfig,
     "decoding": config.DecodingConfig,
 }
-TYPES = {int: "whole number", float: "number", str: "text"}
+TYPES: dict[Any, str] = {
+    int: "whole number",
+    float: "number",
+    str: "text",
+    tuple[str, ...]: "list of texts",
+}
 
 HEAD = """\
 # Configuration

@@ -87,6 +87,12 @@ def read_all(root: Path) -> dict[str, Any]:
             for file in sorted(runs.glob("*/eval/dates-test.json"))
         }
     )
+    found["translators"] = Fields(
+        **{
+            file.parts[-3].replace("-", "_"): json.loads(file.read_text("utf-8"), object_hook=as_fields)
+            for file in sorted(runs.glob("*/eval/homeassistant-*-test.json"))
+        }
+    )
     functions = (
         statistics.median,
         statistics.mean,

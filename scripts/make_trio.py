@@ -1,9 +1,14 @@
 """Trains the three small models that come with the package, and puts them where `jumok serve` finds them.
 
     python scripts/make_trio.py --device cuda
+    python scripts/make_trio.py --beginnings      the first 500 steps once more, for the records alone
 
 About seven minutes each. All three learn `dates` with the same 800 pieces; the fixed vector gets the most
 computation and still falls with length: that is what the page is there to show.
+
+The records show how learning begins: validations, samples and where the models looked at steps 0, 10, 20, …,
+500 (`training.early_looks`). `--beginnings` adds that to the records of models that were trained before, with
+the same settings: a run of their kind, not the very one that made them; it has no times.
 """
 
 import argparse
@@ -24,7 +29,10 @@ from jumok.decoding.translator import load
 from jumok.evaluation.calibrate import calibrate
 from jumok.evaluation.evaluate import evaluate
 from jumok.evaluation.lengths import count_lengths
+from jumok.run.probes import write_probe
 from jumok.run.train import RunCallbacks, RunRequest, run
+from jumok.training.log import read_events
+from jumok.training.state import LoopState
 
 COMMON: dict[str, Any] = DATES_COMMON | {
     "data.name": "dates",
@@ -32,9 +40,12 @@ COMMON: dict[str, Any] = DATES_COMMON | {
     "training.batch_tokens": 1000,
     "training.valid_sentences": 200,
     "training.validate_every": 500,
+    "training.early_looks": True,
     "training.save_every": 500,
     "training.patience": 0,
 }
+BEGINNING = 500  # steps
+TIMES = ("time", "elapsed_s", "tokens_per_s", "sentences_per_s", "mem_bytes", "seal")
 SETTINGS: dict[Arch, dict[str, Any]] = {
     "rnn": {
         "model.width": 80,
@@ -60,9 +71,17 @@ SETTINGS: dict[Arch, dict[str, Any]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--device", default=None)
-    device = parser.parse_args().device
+    parser.add_argument("--beginnings", action="store_true")
+    parser.add_argument("--only", choices=[*SETTINGS], help="one of the three")
+    asked = parser.parse_args()
+    device = asked.device
     for arch, settings in SETTINGS.items():
+        if asked.only not in (None, arch):
+            continue
         given = COMMON | settings | {"model.arch": arch}
+        if asked.beginnings:
+            keep_beginning(given, arch, device)
+            continue
         with tempfile.TemporaryDirectory() as folder:
             done = run(RunRequest(given=given, out=Path(folder) / arch, device=device), RunCallbacks())
             keep(done.folder, arch)
@@ -105,6 +124,38 @@ def keep_record(run_folder: Path, record: Path) -> None:
     kept = [event for n, event in enumerate(events) if n % 4 == 0 or event["type"] != "train"]
     lines = [json.dumps(event | {"run": record.name} if "run" in event else event) for event in kept]
     (record / "metrics.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def keep_beginning(given: dict[str, Any], arch: Arch, device: str | None) -> None:
+    """The first steps of a run into the record of the model: events, samples and probes, without times."""
+    steps = [0]
+
+    def on_step(state: LoopState, _tokens: int) -> None:
+        steps[0] = state.step
+
+    record = RECORDS / arch
+    with tempfile.TemporaryDirectory() as folder:
+        callbacks = RunCallbacks(on_step=on_step, interrupted=lambda: steps[0] >= BEGINNING)
+        early = run(RunRequest(given=given, out=Path(folder) / arch, device=device), callbacks).folder
+        for name, types in (("metrics.jsonl", ("train", "valid")), ("samples.jsonl", ("samples",))):
+            begun = [event for event in read_events(early / name) if event["type"] in types]
+            told = [{key: value for key, value in one.items() if key not in TIMES} for one in begun]
+            later = [one for one in read_events(record / name) if one.get("step", BEGINNING + 1) > BEGINNING]
+            first = [one for one in read_events(record / name) if one["type"] == "start"]
+            lines = [*first, *told, *(one for one in later if one["type"] != "start")]
+            text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+            (record / name).write_text(text + "\n", encoding="utf-8")
+        if (early / "probes").is_dir():
+            shutil.copytree(early / "probes", record / "probes", dirs_exist_ok=True)
+    keep_last_probe(arch)
+
+
+def keep_last_probe(arch: Arch) -> None:
+    """Where the model that ships looks, on the same sentences, as the probe of its own step."""
+    translator = load(TRAINED / arch, "cpu")
+    samples = list(read_events(RECORDS / arch / "samples.jsonl"))[-1]["samples"]
+    step = int(translator.info["step"])
+    write_probe(RECORDS / arch, step, translator, translator.translate([one["src"] for one in samples]))
 
 
 if __name__ == "__main__":

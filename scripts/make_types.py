@@ -23,9 +23,10 @@ export type Kind = MaskHead["kind"];
 """
 USED = """
 BeamDocument Card CompareOut DocumentOut DocumentsOut EvalDocument EvalOut ForwardDocument FreeRunning
-GradientsOut InfluenceOut Manifest PositionRows ProbeOut RunDetails RunEvent RunOut SegmentOut SegmentsOut
-SentencesAnswer SeriesOut StreamFinal StreamPartial StreamStart SweepOut
-SweepRowOut TraceRequest TrainingStepOut TranslateAnswer WhatIfOut
+GradientsOut InfluenceOut Manifest MistakesDocument Neighbours PairsOut PositionRows ProbeOut RunDetails
+RunEvent RunOut ScoreAnswer SegmentOut SegmentsOut SentencesAnswer SeriesOut StreamFinal StreamPartial
+StreamStart SweepOut SweepRowOut TraceRequest TrainerOut TrainingOut TrainingStepOut TranslateAnswer
+Votes WhatIfOut
 """
 """What the page asks for, sends and receives; with all that these refer to."""
 OPEN = ("EvalBin", "RunEvent")

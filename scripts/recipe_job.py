@@ -30,6 +30,7 @@ class DataSet:
     valid: str = "val"  # the split to validate on
     tests: tuple[str, ...] = ("test",)
     columns: str = ""  # source and references of a test file
+    codes: tuple[str, ...] = ()  # languages of several corpora, files dut.train.tsv and so on, all into IPA
     images: str = ""
     unfold: bool = False  # a training line holds a source and several targets, each a pair
     metrics: tuple[str, ...] = ("bleu", "bleu-lc", "chrf")
@@ -65,8 +66,9 @@ TASKS = {
         for code in G2P
     },
     "g2p-five": DataSet(
-        folder="g2p-five",
+        folder="g2p-sigmorphon2021",
         file="{split}.tsv",
+        codes=tuple(sorted(G2P)),
         tests=tuple(f"{code}.test" for code in sorted(G2P)),
         metrics=("exact", "per"),
     ),
@@ -126,6 +128,12 @@ def files_of(job: Job) -> dict[str, Any]:
     used = SETS[set_of(job.recipe)]
     if not used.folder:
         return {}
+    if used.codes:
+        splits = {"data.corpora": "train", "data.valid_corpora": used.valid}
+        return {
+            key: [f"{file_of(job, f'{code}.{split}')}:{code}-ipa" for code in used.codes]
+            for key, split in splits.items()
+        }
     named: dict[str, Any] = {}
     for prefix, split in (("", "train"), ("valid_", used.valid)):
         if used.file:
@@ -169,7 +177,8 @@ def pairs_of(job: Job, split: str) -> tuple[list[str], list[tuple[str, ...]]]:
     if not used.folder:
         corpus = builtin_corpus(name, "valid" if split == "val" else "test")
     elif used.file:
-        corpus = open_corpus(file_of(job, used.valid if split == "val" else split), columns=used.columns)
+        file = file_of(job, used.valid if split == "val" else split)
+        corpus = open_corpus(file, columns=used.columns)
     else:
         corpus = open_corpus(file_of(job, split, used.source), file_of(job, split, used.target))
     if used.images:
@@ -282,11 +291,23 @@ def evaluate_run(job: Job) -> dict[str, Any]:
 
     translator, signatures = load(job.out, job.device), {}
 
+    used = SETS[set_of(job.recipe)]
+
     def scores(split: str, **decode: Any) -> dict[str, float]:
+        if used.codes and split == "val":  # the mean of the languages
+            each = [scores(f"{code}.{used.valid}", **decode) for code in used.codes]
+            return {name: round(sum(one[name] for one in each) / len(each), 2) for name in each[0]}
         sources, references = pairs_of(job, split)
-        names = SETS[set_of(job.recipe)].metrics
+        said = {"from_language": split.partition(".")[0]} if used.codes else {}
         found = evaluate(
-            translator, sources, references, metrics=names, by_length=False, bootstrap=0, **decode
+            translator,
+            sources,
+            references,
+            metrics=used.metrics,
+            by_length=False,
+            bootstrap=0,
+            **said,
+            **decode,
         )
         signatures.update({name: one.signature for name, one in found.metrics.items()})
         return {name: round(one.value, 2) for name, one in found.metrics.items()}

@@ -1,10 +1,11 @@
 """Runs the parts of `make test` one after the other, whatever fails, and says at the end what did.
 
-    python3 scripts/run_parts.py setup lint unit
+    python3 scripts/run_parts.py setup+web lint+types unit
 
-Each part is a target of the Makefile. What it prints is shown as it comes. The first part is what the others
-need: when it fails, they are not run. At the end stand the time of every part and every failure; the exit
-status is 1 if there was one. Needs nothing but Python.
+Each part is a target of the Makefile. Those with a + between them leave a core idle and run side by side.
+What a part prints is shown as it comes, of parts side by side when each has ended. The first part is what
+those after it need: when it fails, they are not run. At the end stand the time of every part and every
+failure; the exit status is 1 if there was one. Needs nothing but Python.
 """
 
 import os
@@ -12,6 +13,8 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 FAILURE = re.compile(r"(?:FAILED|ERROR) (\S.*?)(?: - .*)?$")
@@ -40,32 +43,52 @@ class PartResult:
                 return "FAILED"
 
 
-def run_part(name: str) -> PartResult:
-    """One target; its output goes to ours, and the tests that it says have failed are remembered."""
+def show(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def run_part(name: str, show: Callable[[str], None] = show) -> PartResult:
+    """One target; its output is shown, and the tests that it says have failed are remembered."""
     command = [os.environ.get("MAKE", "make"), "--no-print-directory", name]
-    print(f"== {name}", flush=True)
+    show(f"== {name}\n")
     result, began = PartResult(name), time.monotonic()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None
         for raw in process.stdout:
             line = raw.decode(errors="replace")
-            sys.stdout.write(line)
-            sys.stdout.flush()
+            show(line)
             if found := FAILURE.match(line.rstrip()):
                 result.failures.append(found[1])
     result.code, result.seconds = process.returncode, time.monotonic() - began
     return result
 
 
-def run_parts(names: list[str]) -> list[PartResult]:
+def run_quietly(name: str) -> PartResult:
+    """One of several targets that run side by side: what it said comes when it has ended."""
+    said: list[str] = []
+    result = run_part(name, said.append)
+    show("".join(said))
+    return result
+
+
+def run_parts(groups: list[str]) -> tuple[list[PartResult], float]:
+    """What became of every part, and how long all of it took."""
     results: list[PartResult] = []
-    for name in names:
-        ready = not results or results[0].code == 0
-        results.append(run_part(name) if ready else PartResult(name))
-    return results
+    began = time.monotonic()
+    for group in groups:
+        names = group.split("+")
+        if results and results[0].code != 0:
+            results += map(PartResult, names)
+        elif len(names) == 1:
+            results.append(run_part(group))
+        else:
+            with ThreadPoolExecutor(len(names)) as pool:
+                results += pool.map(run_quietly, names)
+    return results, time.monotonic() - began
 
 
-def summary(results: list[PartResult]) -> str:
+def summary(results: list[PartResult], seconds: float) -> str:
     """A line for each part, and under it each of its failures."""
     lines = ["", "== summary"]
     for one in results:
@@ -74,14 +97,13 @@ def summary(results: list[PartResult]) -> str:
         if (more := len(one.failures) - SHOWN) > 0:
             lines.append(f"         and {more:,} more")
     bad = [one.name for one in results if one.code != 0]
-    total = sum(one.seconds for one in results)
-    lines.append(f"{'FAILED' if bad else 'passed':8} {total:7.1f} s  {', '.join(bad) or 'all'}")
+    lines.append(f"{'FAILED' if bad else 'passed':8} {seconds:7.1f} s  {', '.join(bad) or 'all'}")
     return "\n".join(lines)
 
 
 def main() -> int:
-    results = run_parts(sys.argv[1:])
-    print(summary(results), flush=True)
+    results, seconds = run_parts(sys.argv[1:])
+    print(summary(results, seconds), flush=True)
     return int(any(one.code != 0 for one in results))
 
 

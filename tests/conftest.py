@@ -1,4 +1,7 @@
-"""For all tests: no time limits on examples, in CI the same ones; a GPU if there is one; the browser last."""
+"""For all tests: the same examples and numbers each time; a GPU if there is one; the browser last.
+
+`JUMOK_EXAMPLES=new pytest …` looks for inputs that were never tried.
+"""
 
 import os
 
@@ -6,8 +9,14 @@ import pytest
 import torch
 from hypothesis import settings
 
-settings.register_profile("jumok", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.register_profile("jumok", deadline=None, derandomize=os.environ.get("JUMOK_EXAMPLES") != "new")
 settings.load_profile("jumok")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """What a test draws does not depend on who was before it."""
+    torch.manual_seed(1)
 
 
 @pytest.hookimpl(trylast=True)

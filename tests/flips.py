@@ -26,6 +26,7 @@ from jumok.data.corpus import open_corpus
 from jumok.decoding.translator import load
 from jumok.errors import Error
 from jumok.evaluation.evaluate import score_texts
+from jumok.explain.neighbours import neighbours
 from jumok.explain.trace import make_trace, open_trace
 from jumok.export.make import ExportOrder, export_model
 from jumok.export.parity import Thresholds
@@ -33,7 +34,8 @@ from jumok.export.sample import find_sample
 from jumok.export.shortlist import training_data
 from jumok.images.read import open_archive, read_picture
 from jumok.progress import silent
-from jumok.run.prepare import open_corpora, prepare, read_corpora
+from jumok.run.corpora import open_corpora, read_corpora
+from jumok.run.prepare import prepare
 from jumok.run.train import RunCallbacks, RunRequest, run
 from jumok.seals import sealed
 from jumok.server.runs.evals import parse
@@ -182,6 +184,11 @@ def doubted(folder: Path) -> Any:
     return [one.confidence for one in load(folder, "cpu").translate(TEXTS, confidence=True)]
 
 
+def remembered(folder: Path) -> Any:
+    """What training had that is like a text."""
+    return neighbours(load(folder, "cpu"), TEXTS[0]).to_dict()
+
+
 def weights(folder: Path) -> Any:
     """The model in a folder as torch reads it."""
     loaded = load_model(folder)
@@ -263,6 +270,7 @@ def all_kinds(root: Path) -> Iterator[FileKind]:
     corpus = write_corpus(root)
     yield FileKind("model", shutil.copytree(bundled()["luong"], root / "model"), translated)
     yield FileKind("calibration", shutil.copytree(bundled()["rnn"], root / "sure"), doubted)
+    yield FileKind("neighbours", shutil.copytree(bundled()["transformer"], root / "remembered"), remembered)
     yield FileKind("model in torch", shutil.copytree(bundled()["rnn"], root / "torch"), weights)
     settings = quick_settings(corpus) | {"text.dropout": 0.1, "training.max_steps": 9}
     steps = [0]

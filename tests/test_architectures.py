@@ -69,6 +69,60 @@ def test_settings_say_what_a_model_has(
     assert copies(config) is ("copy" in kinds)
 
 
+@pytest.mark.parametrize(
+    ("settings", "said", "hint"),
+    [
+        (
+            {"positions": "relative", "buckets": 2},
+            "model.buckets=2 cannot work",
+            "half of the buckets are for tokens before, half for those behind: choose an even number from 4",
+        ),
+        (
+            {"positions": "relative", "buckets": 33},
+            "model.buckets=33 cannot work",
+            "half of the buckets are for tokens before, half for those behind: choose an even number from 4",
+        ),
+        (
+            {"positions": "relative", "max_distance": 16},
+            "model.max_distance=16 cannot work",
+            "half of model.buckets=32 count the nearest distances one by one: choose more than 16",
+        ),
+        ({"max_distance": 0}, "model.max_distance=0 cannot work", "choose a number above 0"),
+        ({"norm_epsilon": 0.0}, "model.norm_epsilon=0.0 cannot work", "choose a number above 0"),
+        (
+            {"norm_epsilon": 1.0},
+            "model.norm_epsilon=1.0 cannot work",
+            "choose a share from 0 up to, but not including, 1",
+        ),
+        ({"head_width": -1}, "model.head_width=-1 cannot work", "choose 0 or more"),
+        (
+            {"head_width": 7, "positions": "rotary"},
+            "model.positions=rotary cannot work",
+            "rotary positions turn pairs of numbers: model.head_width must be even",
+        ),
+        (
+            {"heads": 64, "head_width": 2048},
+            "model.head_width=2048 cannot work",
+            "all model.heads=64 together may be 65,536 wide",
+        ),
+    ],
+)
+def test_options_that_cannot_work_are_named(settings: dict[str, Any], said: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as found:
+        TransformerConfig(**settings)
+    assert (found.value.message, found.value.hint) == (said, hint)
+
+
+def test_buckets_matter_only_to_relative_positions() -> None:
+    assert TransformerConfig(buckets=3, max_distance=1).buckets == 3
+    assert TransformerConfig(positions="relative", buckets=4, max_distance=3).placing == "relative"
+
+
+def test_heads_may_have_a_width_of_their_own() -> None:
+    assert TransformerConfig().d_k == 64
+    assert TransformerConfig(width=10, heads=3, head_width=6).d_k == 6  # which need not divide the width
+
+
 def test_only_learned_positions_have_a_table() -> None:
     assert TransformerConfig(positions="learned", max_positions=7).table_rows == 7
 

@@ -25,7 +25,9 @@ ROOT = SRC.parent.parent
 FIGURES = {
     "trace_size": r"budget: 1,500,000 bytes raw, 600,000 gzip",
     "attention_cost": r"transformer +5( +\d+\.\d+){3}",
+    "recording": r"transformer +beam 1: [\d.]+ x",
     "serving": r"beam 5: [\d.]+ requests/s one at a time, [\d.]+ with 4 clients",
+    "page_training": r"luong, 10 steps, 1 rounds: from the page [+-][\d.]+% processor time",
     "page_budgets": r"pointer move to repaint of row, column and card +[\d.]+ ms",
     "gpu_training": r"(?s)\| nn.Transformer, padded \| [\d.]+ \|.*\| ours, packed \| [\d.]+ \|",
     "cpu_training": r"(?s)\| floor \| [\d,]+ \|.*\| ours \| [\d,]+ \|",
@@ -41,7 +43,7 @@ FIGURES = {
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_measurement_runs_in_its_small_form(name: str) -> None:
     if name == "page_budgets" and not any(
-        map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+        map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))
     ):
         assert os.environ.get("CI") != "true", "CI needs a Chromium"
         pytest.skip("no Chromium on this machine")

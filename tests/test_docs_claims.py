@@ -10,10 +10,11 @@ from jumok.cli.main import COMMANDS
 from jumok.comparison.demo import DATA
 from jumok.comparison.plan import TUNED
 from jumok.data.builtin import BUILTIN
+from jumok.run.corpora import open_corpora, read_corpora
 from jumok.run.machine import look_at_machine
-from jumok.run.plan import check_given, make_plan
-from jumok.run.prepare import open_corpora, read_corpora
+from jumok.run.plan import make_plan
 from jumok.run.report import plan_lines
+from jumok.settings import check_given
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
@@ -84,6 +85,9 @@ def test_python_does_what_it_is_said_to_do() -> None:
         "check": "check",
         "export": "export_model",
         "verify": "verify",
+        "import": "import_model",
+        "average": "average_models",
+        "neighbours": "load",
     }
     assert set(re.findall("`(\\w+)`", sentence)) == set(COMMANDS) - set(functions)
     assert all(callable(getattr(jumok, name)) for name in functions.values())
@@ -92,9 +96,8 @@ def test_python_does_what_it_is_said_to_do() -> None:
 
 
 def test_what_a_page_installs_is_an_extra_of_the_package() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "optional-dependencies"
-    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
     named = {
         extra
         for page in PAGES
@@ -102,7 +105,10 @@ def test_what_a_page_installs_is_an_extra_of_the_package() -> None:
             r"pip install (?:-e )?['\"]?(?:jumok|\.)\[([a-z0-9]+)\]", page.read_text(encoding="utf-8")
         )
     }
-    assert "serve" in named
+    assert "train" in named
     assert named <= set(extras)
-    served = {re.split("[><=\\[ ]", one)[0] for one in extras["serve"]}
-    assert {"fastapi", "uvicorn"} <= served
+    plain, trained = (
+        {re.split("[><=\\[ ]", one)[0] for one in some} for some in (project["dependencies"], extras["train"])
+    )
+    assert {"fastapi", "uvicorn"} <= plain
+    assert "torch" in trained - plain

@@ -40,7 +40,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     (runs / "en-de" / "eval").mkdir(exist_ok=True)
     (runs / "en-de" / "eval" / "test.json").write_text(report.to_json(), encoding="utf-8")
     models = {name: load(folder) for name, folder in bundled().items()}
-    with serving(models, ServerSettings(port=0, runs=runs, remember=runs.with_name("kept.tsv"))) as found:
+    remember, train_in = runs.with_name("kept.tsv"), runs.with_name("trained")
+    settings = ServerSettings(port=0, runs=runs, remember=remember, train_in=train_in)
+    with serving(models, settings) as found:
         yield found
 
 

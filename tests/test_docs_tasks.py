@@ -69,7 +69,8 @@ def write_lines(path: Path, lines: list[str]) -> None:
 
 def texts(folder: Path, draw: Random) -> None:
     """Long text and short text; what is tested has a second reference for every other line."""
-    for name, count in (("mails", 40), ("talk", 40), ("words", 40), ("talk.test", 4), ("test", 6)):
+    sizes = dict.fromkeys(("mails", "talk", "words", "dut", "kor", "vie"), 40) | {"talk.test": 4, "test": 6}
+    for name, count in sizes.items():
         rows = [[sentence(draw, 20), sentence(draw, 4)] for _ in range(count)]
         if name == "test":
             rows[::2] = [[*row, sentence(draw, 4)] for row in rows[::2]]

@@ -17,7 +17,7 @@ from jumok.config import TransformerConfig
 from jumok.data.batch import lay_pairs
 from jumok.decoding.translator import load
 from jumok.models.build import build_model
-from jumok.run.plan import check_given
+from jumok.settings import check_given
 from jumok.training.step import sides_of
 
 ROOT = Path(__file__).parent.parent

@@ -28,6 +28,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FileKind]:
         "trace",
         "evaluation",
         "measured",
+        "neighbours",
         "calibration",
         "record of a comparison",
         "prepared text",

@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,12 +11,14 @@ import pytest
 TESTS = Path(__file__).parent
 SRC = TESTS.parent / "src" / "jumok"
 
-EVERYWHERE = {"errors", "progress", "answers", "seals"}
+EVERYWHERE = {"errors", "progress", "answers", "seals", "systems", "edits"}
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "progress": set(),
     "answers": set(),
     "seals": set(),
+    "systems": set(),
+    "edits": set(),
     "architectures": set(),
     "config": {"architectures"},
     "images": {"config"},
@@ -32,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "models": {"config", "nn", "backends"},
     "checkpoint": {"config", "settings", "text", "native", "nn", "backends", "models"},
     "decoding": {"config", "text", "terms", "native", "backends", "models", "checkpoint"},
-    "explain": {"config", "text", "nn", "backends", "models", "checkpoint", "decoding"},
+    "explain": {"config", "text", "native", "nn", "backends", "models", "checkpoint", "decoding"},
     "documents": {"text", "formats", "decoding"},
     "model": {"decoding", "documents", "explain", "training"},
     "evaluation": {"text", "terms", "checkpoint", "decoding", "explain"},
@@ -54,14 +56,26 @@ ALLOWED: dict[str, set[str]] = {
         "text",
         "data",
         "native",
+        "nn",
         "models",
         "checkpoint",
         "decoding",
         "evaluation",
     },
+    "importing": {
+        "architectures",
+        "config",
+        "text",
+        "native",
+        "models",
+        "checkpoint",
+        "decoding",
+        "export",
+    },
     "server": {
         "config",
         "text",
+        "data",
         "terms",
         "formats",
         "decoding",
@@ -71,6 +85,7 @@ ALLOWED: dict[str, set[str]] = {
         "training",
     },
 }
+ALLOWED["site"] = {"config", "text", "checkpoint", "explain", "server"}  # pages without a server
 ALLOWED["learn"] = set()  # pages and what turns them into notebooks
 ALLOWED["run"] = set(ALLOWED)  # one run wired together
 ALLOWED["comparison"] = set(ALLOWED)  # several runs compared
@@ -81,6 +96,7 @@ SERVER_ROOMS: dict[str, set[str]] = {
     "translate": {"gates"},
     "traces": {"gates", "translate"},
     "documents": {"gates", "translate"},
+    "trainer": {"gates"},
     "pages": {"gates", "runs", "traces", "translate"},
 }
 NO_TORCH = {
@@ -88,6 +104,7 @@ NO_TORCH = {
     "progress",
     "answers",
     "seals",
+    "edits",
     "architectures",
     "config",
     "images",
@@ -97,7 +114,19 @@ NO_TORCH = {
     "formats",
     "terms",
 }
-NO_TORCH |= {"native"}
+NO_TORCH |= {"systems", "native", "documents", "evaluation", "learn", "server"}
+LIGHT = [
+    "jumok.model",
+    "jumok.run.check",
+    "jumok.server.app",
+    "jumok.server.serve",
+    "jumok.checkpoint.averaging",
+    "jumok.evaluation.calibrate",
+    "jumok.cli.shared.conversation",
+    "jumok.cli.views.trace",
+    *(f"jumok.cli.{one}" for one in ("chat", "check", "evaluate", "inspect", "main", "serve", "translate")),
+]
+"""What a plain install imports; PyTorch is not in it."""
 
 LINES_OF_A_FILE, LINES_OF_A_FUNCTION = 400, 60
 FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
@@ -153,6 +182,34 @@ def import_faults(src: Path) -> list[str]:
             faults.append(f"{inside} imports {there}; {here} may import {sorted(ALLOWED[here] | EVERYWHERE)}")
         if here in NO_TORCH and any(name.split(".")[0] == "torch" for name in names):
             faults.append(f"{inside} imports torch; {here} must load without it")
+    return faults
+
+
+def loaded_first(nodes: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports that run when the module is imported, not those of functions or for type checkers."""
+    for node in nodes:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
+            yield from loaded_first([*node.body, *node.orelse])
+        elif isinstance(node, ast.Try | ast.With | ast.ClassDef):
+            yield from loaded_first(node.body)
+
+
+def torch_faults(src: Path, names: Sequence[str]) -> list[str]:
+    """Modules whose import loads torch, each with the way there."""
+    files = {f"jumok.{'.'.join(one.relative_to(src).with_suffix('').parts)}": one for one in modules(src)}
+    faults = []
+    for name in names:
+        ways, seen = [[name]], {name}
+        for way in ways:  # it grows
+            here = ast.Module(list(loaded_first(tree_of(files[way[-1]]).body)), [])
+            theirs = {there for one in imports(here) for there in (one, one.rpartition(".")[0])}
+            if any(there.split(".")[0] == "torch" or there == "safetensors.torch" for there in theirs):
+                faults.append(f"importing {name} loads torch: {' → '.join(way)}")
+                break
+            ways += [[*way, there] for there in sorted(theirs & (files.keys() - seen))]
+            seen |= theirs
     return faults
 
 
@@ -327,6 +384,18 @@ def test_every_file_says_what_it_is_for_and_imports_by_full_name() -> None:
 def test_settings_text_and_translators_load_without_torch(names: str) -> None:
     code = f"import {names}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_a_plain_install_imports_loads_no_torch() -> None:
+    assert torch_faults(SRC, LIGHT) == []
+
+
+def test_the_layout_test_finds_the_way_to_torch(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("from jumok.b import C\n", encoding="utf-8")
+    (tmp_path / "b.py").write_text("try:\n    import torch.nn\nexcept ImportError: ...\n", encoding="utf-8")
+    (tmp_path / "c.py").write_text("def f():\n    from jumok.b import C\n", encoding="utf-8")
+    found = torch_faults(tmp_path, ["jumok.a", "jumok.c"])
+    assert found == ["importing jumok.a loads torch: jumok.a → jumok.b"]
 
 
 def test_the_table_has_no_circle() -> None:

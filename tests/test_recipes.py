@@ -77,7 +77,11 @@ def test_a_recipe_holds_its_commands(recipe: Path) -> None:
             assert options["files"] == (f"recipes/{recipe.stem}.toml",)
             assert options["out"] == f"runs/{recipe.stem}"
             used = job.SETS[job.set_of(str(recipe))]
-            if used.file:
+            if used.codes:
+                for name, split in (("corpora", "train"), ("valid", used.valid)):
+                    ends = [f"/{code}.{split}.tsv.gz:{code}-ipa" for code in used.codes]
+                    assert all(map(str.endswith, options[name], ends))
+            elif used.file:
                 assert used.unfold or options["data__source"].endswith(
                     f"/{used.file}.gz".format(split="train")
                 )
@@ -92,7 +96,11 @@ def test_a_recipe_holds_its_commands(recipe: Path) -> None:
             used = job.SETS[job.set_of(str(recipe))]
             assert set(check_names(options["metric"].split(","))) == set(used.metrics)
             assert options["columns"] == used.columns
-            assert options["data"] == ("" if used.folder else job.set_of(str(recipe)))
+            if used.codes:
+                ends = [f"/{code}.test.tsv.gz:{code}-ipa" for code in used.codes]
+                assert all(map(str.endswith, options["data"], ends))
+            else:
+                assert options["data"] == (() if used.folder else (job.set_of(str(recipe)),))
 
 
 def survey_of(pairs: int, words: int) -> Survey:
@@ -331,7 +339,10 @@ def test_a_recipe_of_a_task_runs(name: str, tmp_path: Path) -> None:
     draw, used = random.Random(1), job.TASKS[name]
     folder = tmp_path / "data" / used.folder
     folder.mkdir(parents=True)
-    for split, count in {"train": 40, used.valid: 4, **dict.fromkeys(used.tests, 3)}.items():
+    counts = {"train": 40, used.valid: 4}
+    if used.codes:
+        counts = {f"{code}.{split}": count for code in used.codes for split, count in counts.items()}
+    for split, count in {**counts, **dict.fromkeys(used.tests, 3)}.items():
         rows = [
             [f"{n % 5}.png", *(" ".join(draw.choices("abcd", k=4)) for _ in range(2))] for n in range(count)
         ]

@@ -26,6 +26,7 @@ from jumok.settings import (
     known_names,
     nest,
     parse_config,
+    quick_config,
     read_environment,
     read_toml,
     read_words,
@@ -138,6 +139,35 @@ def test_a_configuration_survives_a_dictionary(config: RunConfig) -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@given(configs)
+def test_what_was_written_is_read_without_pydantic(config: RunConfig) -> None:
+    assert quick_config(config_to_dict(config)) == config
+
+
+def test_values_that_pydantic_converts_are_still_taken() -> None:
+    assert parse_config({"seed": "1", "training": {"lr": "0.5"}}) == RunConfig(
+        seed=1, training=TrainingConfig(lr=0.5)
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ({"seed": "1"}, TypeError),
+        ({"seed": True}, TypeError),
+        ({"training": {"lr": 10**400}}, TypeError),
+        ({"model": {"arch": "cnn"}}, TypeError),
+        ({"model": {"arch": ["rnn"]}}, TypeError),
+        ({"model": {"arch": "rnn", "heads": 2}}, TypeError),
+        ({"text": {"kind": "letters"}}, TypeError),
+        ({"training": {"lr": -1}}, ConfigError),
+    ],
+)
+def test_what_is_not_plain_is_left_to_pydantic(data: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        quick_config(data)
+
+
 @given(configs)
 def test_a_configuration_survives_toml(config: RunConfig) -> None:
     assert parse_config(tomllib.loads(config_to_toml(config))) == config

@@ -1,5 +1,5 @@
 // Bundles the page into src/jumok/server/static/: what the first look needs (app), what comes later (more), the book (learn, and a script for
-// each of its figures), all that an exported file holds (file), a comparison's report (report), the words, the index page, the chapters of
+// each of its figures), all that an exported file holds (file), a comparison's report (report), the worker of a page without a server (worker), the words, the index page, the chapters of
 // Learn and the licences.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
@@ -8,7 +8,7 @@ import { basename, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { book, here, options, root, shorten, words, wordsApart } from "./bundle.mjs";
 
-const BUILT = /^[a-z]+-.*\.(js|css|json)$/;
+const BUILT = /^[a-z]+-.*\.(js|css|json|woff2)$/;
 const LIMITS = { js: 90_000, css: 12_000 };
 
 /** Text of the licences of every package whose code is in the bundle, sorted by name. */
@@ -65,7 +65,10 @@ const isSheet = (path) => path.endsWith(".css");
 const early = reached("src/main.tsx", (path) => inputs[path]?.imports ?? []).filter(isSheet);
 async function sheet(name, paths) {
   const stdin = { contents: paths.map((path) => `@import "./${path}";`).join(""), loader: "css", resolveDir: here };
-  const [{ contents }] = (await build({ ...options, entryPoints: undefined, stdin, minify: true })).outputFiles;
+  const apart = { loader: { ".woff2": "file" }, assetNames: "[name]-[hash]" }; // a font is a file of its own, which comes when it is used
+  const files = (await build({ ...options, ...apart, entryPoints: undefined, stdin, minify: true })).outputFiles;
+  for (const { path, contents } of files) if (path.endsWith(".woff2")) put(basename(path), contents);
+  const { contents } = files.find(({ path }) => isSheet(path));
   put(`${name}-${hashOf(contents)}.css`, contents);
   return `${name}-${hashOf(contents)}.css`;
 }
@@ -85,6 +88,10 @@ for (const [name, start] of Object.entries({ file: "src/main.tsx", report: "src/
   const inside = await build({ ...options, entryPoints: { [name]: start }, ...wordsApart(wordFiles, short, true), minify: true });
   for (const { path, contents } of inside.outputFiles) put(`${name}-${hashOf(contents)}.${path.split(".").pop()}`, contents);
 }
+
+// what computes on a page without a server
+const [worker] = (await build({ ...options, entryPoints: { worker: "src/local/worker.ts" }, minify: true })).outputFiles;
+put(`worker-${hashOf(worker.contents)}.js`, worker.contents);
 
 const sizes = { js: 0, css: 0 };
 for (const name of [...scripts, style]) sizes[name.split(".").pop()] += gzipSync(readFileSync(join(out, name)), { level: 9 }).length;

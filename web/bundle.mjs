@@ -23,6 +23,7 @@ export const options = {
   metafile: true,
   write: false,
   outdir: "out",
+  loader: { ".woff2": "dataurl" },
 };
 
 /** What a module of the page exports. */
@@ -90,6 +91,10 @@ const sources = (folder) =>
 const LATER = {
   "screens/more.ts": [],
   "screens/documents.tsx": [],
+  "screens/map.tsx": [],
+  "teach/teach.tsx": [],
+  "local/drop.ts": [],
+  "local/transport.ts": [],
   "learn/learn.tsx": ["learn/parts"],
   "learn/figures/": ["learn/learn.tsx"],
 };

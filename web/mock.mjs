@@ -11,6 +11,7 @@ const card = (name, arch, kinds, extra = {}) => ({
   parameters: { rnn: 1_204_480, luong: 1_368_320, transformer: 1_871_360 }[arch],
   fingerprint: "sha256:" + createHash("sha256").update(name).digest("hex"),
   max_length: 64,
+  members: [],
   positions: arch === "transformer" ? "sinusoidal" : null,
   d_model: 64,
   kinds,
@@ -464,6 +465,15 @@ function runDetail(run) {
     notices: [{ level: "warning", code: "loss_spike", message: "loss 3.9 is far above the last 100 steps", step: 740 }],
     samples,
     probes: [200, 500, 1000, 1500, 2000, 2500].filter((s) => s <= run.step),
+    start:
+      run.arch === "luong"
+        ? {
+            name: "dates-before",
+            sha256: "5f".repeat(32),
+            metric: "exact",
+            series: { "valid.exact": { step: [500, 1000, 1500], elapsed_s: [null, null, null], value: [20, 55, 71] } },
+          }
+        : null,
   };
 }
 function evalDoc(model, i) {

@@ -1,8 +1,11 @@
 """Takes a screenshot of the page: python web/shot.py http://127.0.0.1:7717/beam beam.png --dark --lang ko."""
 
 import argparse
+import shutil
 
 from playwright.sync_api import sync_playwright
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def main() -> None:
@@ -19,7 +22,8 @@ def main() -> None:
     parser.add_argument("--wait", type=int, default=700, help="milliseconds before the picture")
     options = parser.parse_args()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        found = next(filter(None, map(shutil.which, BROWSERS)), None)
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         page = browser.new_page(
             viewport={"width": options.width, "height": options.height},
             color_scheme="dark" if options.dark else "light",

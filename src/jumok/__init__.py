@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from jumok.errors import ConfigError, DataError, Error, LimitError, ModelError, RunError
 
 if TYPE_CHECKING:
+    from jumok.checkpoint.averaging import average_models
     from jumok.checkpoint.manifest import verify
     from jumok.comparison.compare import ComparisonReport, compare
     from jumok.decoding.results import Translation
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from jumok.explain.side_by_side import SideBySide, side_by_side
     from jumok.explain.trace import Trace, open_trace
     from jumok.export.model import export_model
+    from jumok.importing.model import import_model
     from jumok.model import Model, load
     from jumok.run.check import check
     from jumok.run.train import TrainedRun, train
@@ -55,6 +57,7 @@ __all__ = [
     "Translation",
     "Translator",
     "__version__",
+    "average_models",
     "ban",
     "bridge",
     "calibrate",
@@ -63,6 +66,7 @@ __all__ = [
     "evaluate",
     "export_model",
     "force_prefix",
+    "import_model",
     "load",
     "mask_edge",
     "mask_head",
@@ -81,7 +85,7 @@ __all__ = [
     "verify",
 ]
 
-# Names that need torch are imported on first use, so that `jumok --help` never waits for it.
+# Names are imported on first use: `jumok --help` waits for none of them, and some need torch.
 _HOMES = {
     "ComparisonReport": "jumok.comparison.compare",
     "DocumentReport": "jumok.documents.report",
@@ -92,11 +96,13 @@ _HOMES = {
     "TrainedRun": "jumok.run.train",
     "Translation": "jumok.decoding.results",
     "Translator": "jumok.decoding.translator",
+    "average_models": "jumok.checkpoint.averaging",
     "calibrate": "jumok.evaluation.calibrate",
     "check": "jumok.run.check",
     "compare": "jumok.comparison.compare",
     "evaluate": "jumok.evaluation.evaluate",
     "export_model": "jumok.export.model",
+    "import_model": "jumok.importing.model",
     "load": "jumok.model",
     "open_trace": "jumok.explain.trace",
     "side_by_side": "jumok.explain.side_by_side",
@@ -108,7 +114,12 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     if name in __all__:  # what has no other home is an intervention
-        return getattr(import_module(_HOMES.get(name, "jumok.explain.ops")), name)
+        try:
+            return getattr(import_module(_HOMES.get(name, "jumok.explain.ops")), name)
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+        raise import_module("jumok.errors").needs_torch(f"jumok.{name}")
     raise AttributeError(f"module 'jumok' has no attribute {name!r}")
 
 

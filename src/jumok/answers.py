@@ -25,6 +25,23 @@ class Answer:
         """log P(answer | source), the end included."""
         return fsum(self.log_probs)
 
+    @property
+    def lead(self) -> "Lead":
+        """The answer as a search that is over."""
+        return Lead(self.ids, self.score, len(self.ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """How far a search of one sentence has come."""
+
+    ids: tuple[int, ...]
+    """The tokens of the hypothesis that is best now."""
+    score: float
+    """Its log-probability so far."""
+    stable: int
+    """How many of its first tokens are sure to begin the answer."""
+
 
 class NotFiniteError(ArithmeticError):
     """The model gave a number that is not finite; `sentence` is its index in the batch."""

@@ -14,7 +14,8 @@ ARCHS: tuple[Arch, ...] = ("rnn", "luong", "transformer")
 Kind = Literal["enc_self", "dec_self", "cross", "copy"]
 """Of attention; `copy` is where a model that copies points."""
 Scoring = Literal["scaled_dot", "dot", "general", "concat"]
-Placing = Literal["sinusoidal", "learned", "rotary", "none"]
+Placing = Literal["sinusoidal", "learned", "rotary", "relative", "none"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 
 STRICT = {"extra": "forbid"}  # pydantic reads these classes at the edge; unknown keys are errors there
 
@@ -45,6 +46,9 @@ MOST: Mapping[str, int] = MappingProxyType(
         "model.heads": 4_096,
         "model.feedforward": 1 << 20,
         "model.max_positions": 1 << 20,
+        "model.buckets": 65_536,
+        "model.max_distance": 1 << 20,
+        "model.head_width": 8_192,
         "data.max_length": 1 << 20,
         "training.batch_tokens": 1 << 26,
         "decoding.beam": 4_096,
@@ -215,7 +219,7 @@ class TransformerConfig(Architecture):
     decoder_layers: int = 6
     """Layers that write the target; each step of a translation runs them all."""
     width: int = 512
-    """Model width D; must be a multiple of `heads`."""
+    """Model width D; must be a multiple of `heads`, unless `head_width` is given."""
     heads: int = 8
     """Attention heads, each of width `width / heads`."""
     feedforward: int = 2048
@@ -228,13 +232,34 @@ class TransformerConfig(Architecture):
     """Each sub-layer adds to its input; without it, it replaces its input."""
     scaled: bool = True
     """Divide the scores by the square root of a head's width before the softmax."""
-    positions: Literal["sinusoidal", "learned", "rotary", "none"] = "sinusoidal"
-    """How the model knows the order of tokens: computed waves, a learned table, turned queries and keys.
+    positions: Placing = "sinusoidal"
+    """How the model knows the order of tokens: computed waves, a learned table, turned queries and keys, or a
+    learned number for each distance, added to the scores (relative, as in T5).
 
     Patches of a picture have a learned table of their own, unless it is none.
     """
     max_positions: int = 1024
     """Rows of the table of learned positions; the other kinds have no limit."""
+    buckets: int = 32
+    """Of relative positions: how many distances are told apart, near ones one by one."""
+    max_distance: int = 128
+    """Of relative positions: from here on all distances are one."""
+    activation: Activation = "relu"
+    """What stands between the two matrices of the feed-forward network."""
+    gated: bool = False
+    """The feed-forward network multiplies the activation by a second product of its input."""
+    rms_norm: bool = False
+    """Norms divide by the root mean square alone, without taking off the mean or adding a bias."""
+    norm_epsilon: float = 1e-5
+    """What norms add to the variance before its root."""
+    head_width: int = 0
+    """Width of one head, where it is not `width / heads`; 0: it is."""
+    embedding_norm: bool = False
+    """Embeddings, with their positions, go through a norm before the first layer."""
+    embedding_scaled: bool = True
+    """Embeddings are multiplied by the square root of the width."""
+    logits_bias: bool = False
+    """Each token of the target has a number of its own that is added to its logits."""
     projection: Literal["merged", "split"] = "merged"
     """Project Q, K, V of all heads with one matrix each side, or with one matrix per head."""
     tied: bool = True
@@ -245,22 +270,34 @@ class TransformerConfig(Architecture):
 
     def __post_init__(self) -> None:
         sizes = ("encoder_layers", "decoder_layers", "width", "heads", "feedforward", "max_positions")
-        check_range(self, "model", "above 0", *sizes)
-        check_range(self, "model", "below 1", "dropout")
-        if self.width % self.heads:
+        check_range(self, "model", "above 0", *sizes, "max_distance", "norm_epsilon")
+        check_range(self, "model", "below 1", "dropout", "norm_epsilon")
+        check_range(self, "model", "from 0", "head_width", "buckets")
+        if not self.head_width and self.width % self.heads:
             near = self.width - self.width % self.heads
             raise ConfigError(
                 f"model.width={self.width} does not split into model.heads={self.heads} equal heads",
                 hint=f"set model.width to {near or self.heads} or {near + self.heads}, or change model.heads",
             )
         pairs = "rotary positions turn pairs of numbers: model.width / model.heads must be even"
+        if self.head_width:
+            pairs = "rotary positions turn pairs of numbers: model.head_width must be even"
         waves = "sinusoidal positions come in pairs of sine and cosine: choose an even width"
+        wide = f"all model.heads={self.heads} together may be {MOST['model.width']:,} wide"
         check(
             self,
             "model",
-            ("positions", self.positions != "rotary" or (self.width // self.heads) % 2 == 0, pairs),
+            ("head_width", self.heads * self.head_width <= MOST["model.width"], wide),
+            ("positions", self.positions != "rotary" or self.d_k % 2 == 0, pairs),
             ("width", self.positions != "sinusoidal" or self.width % 2 == 0, waves),
         )
+        if self.positions == "relative":
+            _check_buckets(self)
+
+    @property
+    def d_k(self) -> int:
+        """The width of one head."""
+        return self.head_width or self.width // self.heads
 
     @property
     def attention(self) -> dict[Kind, tuple[int, int]]:
@@ -298,3 +335,17 @@ def _check_recurrent(config: RnnConfig | LuongConfig) -> None:
     check_range(config, "model", "below 1", "dropout")
     halves = "a bidirectional encoder gives half of the width to each direction: choose an even number"
     check(config, "model", ("width", not config.bidirectional or config.width % 2 == 0, halves))
+
+
+def _check_buckets(config: TransformerConfig) -> None:
+    halves = "half of the buckets are for tokens before, half for those behind: choose an even number from 4"
+    beyond = (
+        f"half of model.buckets={config.buckets} count the nearest distances one by one: "
+        f"choose more than {config.buckets // 2}"
+    )
+    check(
+        config,
+        "model",
+        ("buckets", config.buckets >= 4 and config.buckets % 2 == 0, halves),
+        ("max_distance", config.max_distance > config.buckets // 2, beyond),
+    )

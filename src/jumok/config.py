@@ -27,11 +27,13 @@ __all__ = [
     "DecodingConfig",
     "ENDLESS",
     "FALLING",
+    "FREEZABLE",
     "ImageConfig",
     "LuongConfig",
     "ModelConfig",
     "RnnConfig",
     "RunConfig",
+    "StartConfig",
     "TextConfig",
     "TrainingConfig",
     "TransformerConfig",
@@ -90,6 +92,15 @@ class DataConfig:
     """Which columns are source and target: numbers such as `1,3`, or names, keys, languages: `en,de`."""
     images: str = ""
     """Folder or zip of pictures; the source lines are then their file names."""
+    corpora: tuple[str, ...] = ()
+    """Several corpora in one run (`--data`): files with words behind colons, such as `de-en.tsv:de-en:3`."""
+    valid_corpora: tuple[str, ...] = ()
+    """Validation files of several corpora (`--valid`), written in the same way."""
+    temperature: float = 1.0
+    """Of several corpora without weights: above 1, small ones are read more often (share ~ size ** (1/T))."""
+    tags: Literal["auto", "none", "source", "target", "both"] = "auto"
+    """Of several directions: whether sources begin with a token for their language, the one wanted, or both;
+    auto: the one wanted, if there are several."""
     max_length: int = 128
     """Most tokens of a side; pairs with more are left out of training, or cut."""
     long: Literal["skip", "cut"] = "skip"
@@ -99,7 +110,7 @@ class DataConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
-        check_range(self, "data", "above 0", "max_length")
+        check_range(self, "data", "above 0", "max_length", "temperature")
         check(self, "data", ("hold_out", self.hold_out >= 0, "choose 0 or more pairs"))
 
 
@@ -127,10 +138,47 @@ class ImageConfig:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartConfig:
+    """Which model a run goes on from, and what keeps its knowledge."""
+
+    model: str = ""
+    """Folder of a model or run (`--from`) whose weights, tokenizer and shapes this one begins with."""
+    keep: str = ""
+    """Pairs of what the model knows (`--keep`), mixed with the new ones: one file with both sides, the source
+    side, or a built-in set."""
+    keep_target: str = ""
+    """Target side of `keep`, if it is a file of its own."""
+    keep_share: float = 0.0
+    """Share of the training pairs of an epoch that come from `keep`; 0 lets the plan choose."""
+    extend_vocabulary: int = 0
+    """Tokens to add for text that the model's vocabulary does not cover (`--extend-vocabulary`)."""
+    __pydantic_config__: ClassVar = STRICT
+
+    def __post_init__(self) -> None:
+        check_range(self, "start", "below 1", "keep_share")
+        few = "choose 0 or more tokens"
+        check(self, "start", ("extend_vocabulary", self.extend_vocabulary >= 0, few))
+        alone = "it belongs to start.keep (--keep), which is not given"
+        check(
+            self,
+            "start",
+            ("keep_target", bool(self.keep) or not self.keep_target, alone),
+            ("keep_share", bool(self.keep) or not self.keep_share, alone),
+        )
+        for name in ("keep", "extend_vocabulary"):
+            value, hint = getattr(self, name), "it is for a run that starts from a model: give --from MODEL"
+            check(self, "start", (name, bool(self.model) or not value, hint))
+
+
 Utility = Literal["chrf", "rouge1"]
 """What answers can be compared by."""
+Mean = Literal["probabilities", "logs"]
+"""What an ensemble averages."""
 ENDLESS = 1_000_000
 """`training.max_steps` of a run that its time limit ends."""
+FREEZABLE = ("embeddings", "encoder", "decoder", "attention", "feedforward", "norms", "output", "biases")
+"""Parts of a model that `training.freeze` can name."""
 FALLING = frozenset({"loss", "per"})
 """Metrics of training that are better when lower; their scores are kept with the sign turned."""
 
@@ -166,6 +214,14 @@ class TrainingConfig:
     """The second moment's decay of adam and adamw."""
     weight_decay: float = 0.0
     """Share of each weight, times the rate, taken off at every step."""
+    anchor: float = 0.0
+    """Share of each weight's distance from where it started, times the rate, taken back at every step; for a
+    run that starts from a model."""
+    freeze: str = ""
+    """Parts that stay as they are, such as `encoder,embeddings`; they cost no gradient and no optimiser."""
+    lora: int = 0
+    """Rank of low-rank adapters, which alone learn beside frozen weights and are merged into them when the
+    model is saved (LoRA); 0: all weights learn."""
     clip: float = 1.0
     """Largest gradient norm; 0 switches clipping off."""
     label_smoothing: float = 0.1
@@ -187,9 +243,11 @@ class TrainingConfig:
     """What matrix products are computed in: auto is bf16 on a GPU that has it, and on a CPU where that is
     measured to be faster when the run is planned; fp8: bf16, and fp8 in feed-forward networks."""
     log_every: int = 50
-    """Steps between two lines of the log."""
+    """Steps between two lines of the log; before that there is one after 1, 2, 5, 10, 20, … steps."""
     validate_every: int = 500
     """Steps between two looks at the validation set."""
+    early_looks: bool = False
+    """Look before the first step, too, and after 10, 20, 50, … steps: to see how it begins."""
     save_every: int = 500
     """Steps between two checkpoints; a new best one is always saved."""
     patience: int = 8
@@ -209,7 +267,10 @@ class TrainingConfig:
         check_range(self, "training", "above 0", "batch_tokens", "accumulate", "max_steps", "lr", *every)
         whole = ("warmup", "average", "patience", "threads")
         check_range(self, "training", "from 0", "time_limit", "weight_decay", "clip", *whole)
-        check_range(self, "training", "from 0", "rdrop", "align")
+        check_range(self, "training", "from 0", "rdrop", "align", "anchor", "lora")
+        for part in self.frozen_parts:
+            known = f"parts are {', '.join(FREEZABLE)}"
+            check(self, "training", ("freeze", part in FREEZABLE, known))
         check_range(self, "training", "below 1", "momentum", "beta2", "label_smoothing", "ema")
         check_range(self, "training", "to 1", "teacher_forcing", "cooldown")
         early = (
@@ -219,6 +280,11 @@ class TrainingConfig:
         check(
             self, "training", ("warmup", self.warmup < self.max_steps or self.schedule == "constant", early)
         )
+
+    @property
+    def frozen_parts(self) -> tuple[str, ...]:
+        """What `freeze` names."""
+        return tuple(part for word in self.freeze.split(",") if (part := word.strip()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,6 +356,7 @@ class RunConfig:
     text: TextConfig = field(default_factory=TextConfig)
     data: DataConfig = field(default_factory=DataConfig)
     image: ImageConfig = field(default_factory=ImageConfig)
+    start: StartConfig = field(default_factory=StartConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     seed: int = 42
@@ -297,6 +364,10 @@ class RunConfig:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self) -> None:
+        for name in ("anchor", "freeze", "lora"):
+            value = getattr(self.training, name)
+            needs = "it keeps what a model knew, and this run starts from none: give --from MODEL"
+            require(bool(self.start.model) or not value, f"training.{name}", value, needs)
         if self.training.align:
             weight, words = self.training.align, "it teaches a head of a Transformer that reads text"
             fits = isinstance(self.model, TransformerConfig) and not self.data.images

@@ -90,6 +90,18 @@ def nearest(name: str, names: Iterable[str], otherwise: str = "") -> str:
     return f"did you mean {close[0]!r}?" if close else otherwise or f"known: {', '.join(known)}"
 
 
+def has_torch() -> bool:
+    """Whether PyTorch is installed; it is not imported."""
+    from importlib.util import find_spec
+
+    return find_spec("torch") is not None
+
+
+def needs_torch(what: str) -> ConfigError:
+    """The error for what a plain install does not have."""
+    return ConfigError(f"{what} needs PyTorch", hint="pip install 'jumok[train]'", code="extra_missing")
+
+
 def ran_out_of_memory(error: BaseException) -> bool:
     """Whether memory ran out, in Python or (worded in its own ways) in torch."""
     said = str(error) if isinstance(error, RuntimeError) else ""

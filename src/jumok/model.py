@@ -7,7 +7,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self, overload
 
-from jumok.decoding.engines import Note, log, open_engine
+from jumok.decoding.engines import Note, log
+from jumok.decoding.ensembles import Named, open_models
 from jumok.decoding.jobs import Job, SourceText, check_texts, make_request
 from jumok.decoding.results import Translation, alone
 from jumok.decoding.stream import Final, Partial
@@ -21,25 +22,32 @@ from jumok.explain.forced import NO_KEY
 from jumok.explain.forward import ForwardPass, forward_pass
 from jumok.explain.free_running import FreeRunning, free_running
 from jumok.explain.gradients import Gradients, gradients
+from jumok.explain.neighbours import Neighbours, neighbours
 from jumok.explain.ops import Intervention, Op, ReplaceSource, bad_parameter, ops_to_json
 from jumok.explain.trace import Trace, make_trace, make_traces, position_rows
 from jumok.explain.traced import TracedTranslation, with_traces
+from jumok.explain.votes import Votes, votes
 from jumok.explain.what_if import WhatIf, what_if
 from jumok.progress import Progress, silent
-from jumok.training.by_hand import W_OUT, StepPlan, training_step
-from jumok.training.one_step import TrainingStep
+from jumok.training.one_step import W_OUT, TrainingStep
 
 
 def load(
-    path: str | Path, device: str | None = None, *, engine: str = "auto", note: Note = log.info
+    path: Named,
+    device: str | None = None,
+    *,
+    engine: str = "auto",
+    note: Note = log.info,
+    mean: str = "probabilities",
 ) -> "Model":
     """The model in a run folder (its best checkpoint), a checkpoint or a model folder.
 
-    `demo/rnn`, `demo/luong` and `demo/transformer` are the small models that come with the package. Without a
+    A list of folders, or "A+B", is an ensemble, which takes the mean of their probabilities or of their logs.
+    `demo/transformer`, `demo/ko-en` and their like are small models that come with the package. Without a
     device the best there is: cuda, else cpu. The engine is auto, native or torch; what the one
     that it chose lacks, such as attention, auto leaves to torch.
     """
-    return Model(open_engine(path, device, engine, note))
+    return Model(open_models(path, device, engine, note, mean))
 
 
 class Model(Translator):
@@ -98,8 +106,8 @@ class Model(Translator):
             )
         found: Sequence[Translation]
         if attention or record_beam:
-            plain = self.on_torch("attention" if attention else "record_beam")
-            found = plain._traced(lines, options, progress, recorded=record_beam)
+            plain = self.asked_in(asked).seeing("attention" if attention else "record_beam")
+            found = plain.remembering()._traced(lines, options, progress, recorded=record_beam)
         else:
             found = super().translate(lines, progress=progress, **asked)
         return found[0] if isinstance(texts, str) else found
@@ -134,7 +142,7 @@ class Model(Translator):
 
     def _sentence(self, text: str, job: Job) -> SourceText:
         """A sentence as its job has read it."""
-        return SourceText(text, self.tokenizers.tidy_source(text), job.source)
+        return SourceText(text, self.tokenizers.tidy_source(text), self.tokenizers.bare(job.source))
 
     def translate_iter(
         self, texts: Iterable[str], *, block: int = BLOCK, progress: Progress = silent, **options: Any
@@ -172,7 +180,7 @@ class Model(Translator):
     def trace(self, text: str, target: str | None = None, **options: Any) -> Trace:
         """Everything the model computes while it translates a text, or while it writes the target given."""
         return make_trace(
-            (self._plain or self).on_torch("trace"), text, target=target, options=options, ops=self.ops
+            (self._plain or self).seeing("trace"), text, target=target, options=options, ops=self.ops
         )
 
     def forward_pass(self, text: str, target: str | None = None) -> ForwardPass:
@@ -204,8 +212,11 @@ class Model(Translator):
         `index` says which number of it); without them where they are largest. `rates` asks for the loss after
         the same update at other rates.
         """
+        own = self.on_torch("training_step")
+        from jumok.training.by_hand import StepPlan, training_step
+
         plan = StepPlan(optimizer, lr, steps, token, weight, index, rates, weight_decay)
-        return training_step(self.on_torch("training_step"), text, target, plan, progress)
+        return training_step(own, text, target, plan, progress)
 
     def free_running(
         self, text: str, target: str, *, slip: int | None = None, wrong: int | str | None = None
@@ -216,6 +227,20 @@ class Model(Translator):
         most probable wrong one.
         """
         return free_running(self.on_torch("free_running"), text, target, slip=slip, wrong=wrong)
+
+    def neighbours(
+        self, text: str, target: str | None = None, *, count: int = 5, points: bool = False
+    ) -> Neighbours:
+        """Which training states are most like those of a text and its answer, or a target, token by token.
+
+        The model needs an index of them: `jumok neighbours -m MODEL --data NAME`. With `points` all of its
+        states come along, placed on a map of the two directions in which they spread most.
+        """
+        return neighbours(self, text, target, count=count, points=points)
+
+    def votes(self, text: str, target: str | None = None) -> Votes:
+        """What each member of an ensemble wanted at every step of its answer, or of a target."""
+        return votes(self.on_torch("votes"), text, target)
 
     def gradients(
         self,
@@ -255,7 +280,8 @@ class Model(Translator):
                     hint="give it to what_if, or change the text itself",
                 )
         brought: dict[str, Any] = {}
-        longest = range(plain.config.data.max_length)  # positions are checked against the longest text
+        tags = sum(plain.tokenizers.frame.around)
+        longest = range(plain.config.data.max_length + tags)  # positions are checked against the longest text
         other = plain.edited(compile_edits(every, plain, longest, brought), ops_to_json(every))
         other.ops, other._plain, other._brought = every, plain, brought
         return other
@@ -263,6 +289,13 @@ class Model(Translator):
     def positions(self, count: int = 64) -> Array | None:
         """What each of the first positions adds to a source token, [count, width]; None without such rows."""
         return position_rows(self, count)
+
+    def towards(self, to: str = "", from_language: str = "") -> Self:
+        """The same model for one of its directions, its interventions included; nothing is copied."""
+        other = super().towards(to, from_language)
+        if other is not self and self._plain is not None:
+            other._plain = self._plain.towards(to, from_language)
+        return other
 
     def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Options together with those that the interventions bring."""

@@ -11,24 +11,29 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, get_args
-
-from pydantic import Field, TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from jumok.config import ARCHS, ModelConfig, RunConfig
 from jumok.errors import ConfigError, nearest
+
+if TYPE_CHECKING:  # slower to import than a sentence is to translate: only faults need it
+    from pydantic import TypeAdapter, ValidationError
 
 Flat = dict[str, Any]
 """Settings by their full names, such as "training.lr"."""
 
 
 @cache
-def _reader() -> TypeAdapter[RunConfig]:
+def _reader() -> "TypeAdapter[RunConfig]":
+    from pydantic import TypeAdapter
+
     return TypeAdapter(RunConfig)
 
 
 @cache
-def _model_reader() -> TypeAdapter[ModelConfig]:
+def _model_reader() -> "TypeAdapter[ModelConfig]":
+    from pydantic import Field, TypeAdapter
+
     return TypeAdapter(Annotated[ModelConfig, Field(discriminator="arch")])
 
 
@@ -40,11 +45,52 @@ def parse_config(data: Mapping[str, Any], origin: str = "configuration") -> RunC
     if isinstance(training, Mapping) and training.get("batches") == "padded":  # its name in files of 0.1
         nested["training"] = {**training, "batches": "sorted"}
     try:
+        return quick_config({**nested, **({"model": data["model"]} if "model" in data else {})})
+    except (TypeError, ConfigError):  # pydantic says what is wrong, and takes more than plain values
+        return _checked(nested, data, origin)
+
+
+def _checked(nested: dict[str, Any], data: Mapping[str, Any], origin: str) -> RunConfig:
+    from pydantic import ValidationError
+
+    try:
         if "model" in data:
             nested["model"] = _model_reader().validate_python({"arch": "transformer"} | dict(data["model"]))
         return _reader().validate_python(nested)
     except ValidationError as error:
         raise _explain(error, origin) from None
+
+
+def quick_config(data: Mapping[str, Any]) -> RunConfig:
+    """What pydantic makes of values that are already of their settings' types, without it.
+
+    A TypeError for all others, and the ConfigError of settings that cannot work.
+    """
+    made: RunConfig = _quick(RunConfig, data)
+    return made
+
+
+def _quick(kind: Any, value: Any) -> Any:
+    """A value as a setting of a kind; a TypeError if that is not plain."""
+    if kind == ModelConfig and isinstance(value, Mapping):
+        wanted = value.get("arch", "transformer")
+        [kind] = [one for one in get_args(ModelConfig) if _hints(one)["arch"] == Literal[wanted]] or [None]
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, Mapping):
+        hints = _hints(kind)
+        return kind(**{str(key): _quick(hints.get(str(key)), one) for key, one in value.items()})
+    if get_origin(kind) is tuple and isinstance(value, list | tuple):
+        return tuple(_quick(get_args(kind)[0], one) for one in value)
+    if kind is float and type(value) is int and abs(value) < 1 << 53:
+        return float(value)
+    among = get_args(kind) if get_origin(kind) is Literal else ()
+    if type(value) is kind or (type(value) is str and value in among):
+        return value
+    raise TypeError(f"{value!r} is not plainly {kind}")
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 SETTINGS_VERSION = 2
@@ -65,7 +111,12 @@ def with_new_names(flat: Mapping[str, Any]) -> Flat:
 
 def config_to_dict(config: RunConfig) -> dict[str, Any]:
     """Nested plain values; `parse_config` reads them back to an equal object."""
-    return asdict(config)
+    return asdict(config, dict_factory=_plain_values)
+
+
+def _plain_values(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Values as JSON and TOML have them: lists, no tuples."""
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in items}
 
 
 def config_to_toml(config: RunConfig) -> str:
@@ -183,7 +234,7 @@ def check_names(flat: Mapping[str, Any], origin: str) -> None:
             )
 
 
-def _explain(error: ValidationError, origin: str) -> ConfigError:
+def _explain(error: "ValidationError", origin: str) -> ConfigError:
     """pydantic's first finding in our words."""
     first = error.errors()[0]
     if isinstance(first.get("ctx", {}).get("error"), ConfigError):
@@ -221,3 +272,11 @@ def _plain(message: str) -> str:
 def plain_word(value: object) -> str:
     """A value as `--set` takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def check_given(given: Flat) -> RunConfig:
+    """Refuse wrong values before any time is spent; sizes wait until the plan has chosen the others."""
+    settled = {key: value for key, value in given.items() if not key.startswith("model.")}
+    if arch := given.get("model.arch"):
+        settled["model.arch"] = arch
+    return parse_config(nest({"training.warmup": 0} | settled), "your settings")

@@ -64,6 +64,23 @@ def test_rdrop_loss_and_its_gradients(
     check_gradients(loss, wanted, features, head)
 
 
+@given(given_=heads(2), alpha=st.sampled_from([None, 2.0]))
+def test_a_bias_of_the_logits_and_its_gradient(
+    given_: tuple[Tensor, Tensor, Tensor], alpha: float | None
+) -> None:
+    features, head, target = given_
+    bias = leaf(len(head))
+    if alpha is None:
+        features = features[: len(target)].detach().requires_grad_()
+        loss, nll = head_loss(features, head, target, 0.1, bias)
+        wanted = smoothed(OPS.logits(features, head, bias), target, 0.1)
+    else:
+        loss, nll = rdrop_loss(features, head, target, 0.1, alpha, bias)
+        wanted = rdrop(features @ head.T + bias, target, 0.1, alpha)
+    torch.testing.assert_close((loss, nll), tuple(x.sum() for x in wanted))
+    check_gradients(loss, wanted[0].sum(), features, head, bias)
+
+
 def check_gradients(loss: Tensor, wanted: Tensor, *leaves: Tensor) -> None:
     """Of a multiple, so that what comes from above is seen to count."""
     found = torch.autograd.grad(loss * 3, leaves)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.models.conftest import CONFIGS, Bench
 from torch import Tensor
 
-from jumok.backends.edits import Edits, PositionEdit
 from jumok.backends.recording import RecordingBackend
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.edits import Edits, PositionEdit
 from jumok.models.interface import Seq2Seq
 from jumok.nn.edit import AttentionEdit
 
@@ -110,7 +110,7 @@ def test_recording_shows_the_edited_numbers_and_changes_none(data: st.DataObject
 def test_the_model_inside_is_never_changed(config: ModelConfig) -> None:
     model, batch = bench.model(config), bench.batch(LENGTHS, 4)
     layers = {("cross", 0): AttentionEdit(factors=((0, 0.0),))}
-    other = edited(model, Edits(layers, bridge=torch.zeros_like(bridge_of(model, batch))))
+    other = edited(model, Edits(layers, bridge=torch.zeros_like(bridge_of(model, batch)).numpy()))
     with torch.inference_mode():
         before = bench.logits(model, batch)
         assert not torch.allclose(before, bench.logits(other, batch))
@@ -128,7 +128,7 @@ def test_a_bridge_replaces_the_fixed_vector_of_every_sentence(config: ModelConfi
     bridge = bridge_of(model, bench.batch([5], 3, seed=9))
     with torch.inference_mode():
         plain = model.encode(batch.source)
-        memory = edited(model, Edits(bridge=bridge)).encode(batch.source)
+        memory = edited(model, Edits(bridge=bridge.numpy())).encode(batch.source)
     assert torch.equal(memory.final, bridge.expand_as(plain.final))
     assert torch.equal(memory.states, plain.states)
 

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 from playwright.sync_api import Locator, Page, expect
 
 ARCHS = ("rnn", "luong", "transformer")
-OF_A_MODEL = ("translate", "attention", "inside", "compare", "beam")
+OF_A_MODEL = ("translate", "map", "attention", "inside", "compare", "beam")
 OF_FILES = ("training", "quality", "learn", "docs")
 SCREENS = (*OF_A_MODEL, "chat", "documents", *OF_FILES)
 
@@ -18,6 +18,7 @@ BUSY = ".loading, .stale, [aria-busy=true]"
 
 READY = {
     "translate": ".translate figure:has([aria-haspopup=menu]:not([data-tool])) .tokens .token",
+    "map": ".map .map-stage .map-box",
     "attention": ".attention .heatmap-grid",
     "inside": ".inside .heatmap-grid",
     "compare": ".compare .compare-column .heatmap-grid",
@@ -41,7 +42,8 @@ def ready(page: Page, screen: str) -> Locator:
 
 
 def settled(page: Page) -> None:
-    """Wait until nothing is on its way."""
+    """Wait until what was done so far has been drawn, and nothing is on its way."""
+    page.wait_for_function("() => new Promise(done => requestAnimationFrame(() => done(true)))")
     expect(page.locator(BUSY)).to_have_count(0)
 
 

@@ -15,7 +15,7 @@ needs_axe = pytest.mark.skipif(not AXE.exists() and not IN_CI, reason="axe-core 
 EXTRA = {
     "inside": ({"tab": "layers"}, {"tab": "positions"}, {"tab": "recurrence", "m": "luong"}),
     "training": ({"v": "samples"}, {"v": "emergence"}),
-    "quality": ({"bin": "1"},),
+    "quality": ({"bin": "1"}, {"v": "mistakes", "mi": "<b>run:rnn"}),
 }
 """More views of a screen, by parameters."""
 
@@ -81,3 +81,58 @@ def test_axe_finds_nothing_serious_in_what_opens(opening: Open) -> None:
     page.keyboard.press("?")
     page.locator("dialog[open]").wait_for()
     assert found + findings(page) == []
+
+
+CONTRAST = """() => {
+    const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+    const over = (ink, alpha, back) => [0, 1, 2].map((c) => ink[c] * alpha + back[c] * (1 - alpha));
+    const light = (rgb) => {
+        const linear = (c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+        const [r, g, b] = rgb.map((c) => linear(c / 255));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (node) => {
+        for (let at = node; at; at = at.parentElement) {
+            const [r, g, b, a = 1] = parse(getComputedStyle(at).backgroundColor);
+            if (a > 0.99 && r !== undefined) return [r, g, b];
+        }
+        return [255, 255, 255];
+    };
+    const faults = [];
+    for (const text of document.querySelectorAll("main svg text")) {
+        const [style, said] = [getComputedStyle(text), text.textContent.trim()];
+        if (!text.getBoundingClientRect().width || said === "" || style.visibility === "hidden") continue;
+        const [r, g, b, a = 1] = parse(style.fill);
+        let alpha = a * Number(style.fillOpacity || 1);
+        for (let at = text; at; at = at.parentElement) alpha *= Number(getComputedStyle(at).opacity || 1);
+        if (alpha < 0.02) continue;
+        const back = behind(text.closest("svg").parentElement);
+        const [x, y] = [light(over([r, g, b], alpha, back)), light(back)].sort((m, n) => n - m);
+        const ratio = (x + 0.05) / (y + 0.05);
+        if (ratio < 4.5) faults.push(`${said.slice(0, 9)} ${ratio.toFixed(2)} ${text.classList}`);
+    }
+    return [...new Set(faults)].slice(0, 8);
+}"""
+"""Texts of drawings whose colour is too near to what they stand on; axe looks at none of them."""
+
+DRAWN = {
+    "attention": ({}, {"v": "flow"}),
+    "inside": ({}, {"tab": "positions"}),
+    "beam": ({},),
+    "compare": ({},),
+    "training": ({},),
+    "quality": ({},),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_in_drawings_stands_out(opening: Open, scheme: str) -> None:
+    web = opening(color_scheme=scheme)
+    found = []
+    for screen, views in DRAWN.items():
+        for view in views:
+            page = web.open(f"/{screen}", m="transformer", s=KOREAN, **view)
+            page.locator("main svg text").first.wait_for()
+            settled(page)
+            found += [f"{screen} {view}: {one}" for one in page.evaluate(CONTRAST)]
+    assert found == []

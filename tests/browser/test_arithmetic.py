@@ -25,10 +25,10 @@ def number(text: str) -> float:
     return float(text.replace("−", "-").replace(",", ""))
 
 
-def tensors(site: Running, arch: str, *needs: str) -> dict[str, np.ndarray[Any, Any]]:
+def tensors(site: Running, arch: str, *needs: str, text: str = KOREAN) -> dict[str, np.ndarray[Any, Any]]:
     """Tensors of the trace that the page shows, straight from the server."""
     with site.client() as client:
-        id = client.post("/v1/trace", json={"model": arch, "text": KOREAN}).raise_for_status().json()["id"]
+        id = client.post("/v1/trace", json={"model": arch, "text": text}).raise_for_status().json()["id"]
         found = client.get(f"/v1/traces/{id}/tensors", params={"need": needs}).raise_for_status()
         return {name.split(":")[0].split(".")[1]: value for name, value in load(found.content).items()}
 

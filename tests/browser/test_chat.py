@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open, Watched, settings_for
-from tests.browser.screens import GERMAN, ISO, KOREAN, params, settled, wait_for
+from tests.browser.screens import GERMAN, ISO, KOREAN, settled, wait_for
 from tests.explain.conftest import LINES, Workshop
 from tests.server.conftest import Running, serving
 
@@ -81,8 +81,7 @@ def test_by_search_and_on_to_the_other_screens(web: Watched) -> None:
     drawn(page)
     page.get_by_role("navigation", name="Open in").get_by_role("link", name="Attention").click()
     expect(page.locator(".attention .heatmap-grid")).to_be_visible()
-    assert params(page)["s"] == KOREAN
-    assert "t" not in params(page)
+    wait_for(page, s=KOREAN, t=None)
     page.go_back()
     expect(page.locator(".chat-answer")).to_have_text(ISO)
 
@@ -93,7 +92,7 @@ def test_a_drawn_answer_goes_on_as_a_given_text(web: Watched) -> None:
     answer = page.locator(".chat-answer").inner_text()
     page.get_by_role("navigation", name="Open in").get_by_role("link", name="Attention").click()
     expect(page.locator(".attention .heatmap-grid")).to_be_visible()
-    assert params(page)["t"] == answer
+    wait_for(page, t=answer)
 
 
 def test_keys_alone(web: Watched) -> None:

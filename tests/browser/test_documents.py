@@ -54,6 +54,15 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[DocumentGate]:
     made.let()
 
 
+def test_a_glossary_goes_along(opening: Open) -> None:
+    page = opening().open("/documents", m="transformer")
+    page.locator(".glossary-field input").fill("März = 12")
+    page.keyboard.press("Enter")
+    choose(page, "5. März 2024\n")
+    expect(page.locator(DONE)).to_be_visible()
+    expect(page.locator(TARGETS)).to_contain_text("12")
+
+
 def test_choose_watch_mend_and_download(opening: Open) -> None:
     page = translated(opening())
     assert "/documents/" in page.url
@@ -150,6 +159,22 @@ def test_doubtful_segments_are_marked_and_filtered(opening: Open, gate: Document
     expect(page.locator(".documents-row.edited")).to_have_count(1)
     page.get_by_role("radio", name="All").click()
     expect(page.locator(TARGETS).nth(1)).to_have_text("mended")
+
+
+def test_doubtful_words_are_marked_in_their_segment(opening: Open) -> None:
+    page = opening().open("/documents", m="rnn")
+    choose(page, "the 11th of June in 98\n")
+    expect(page.locator(DONE)).to_be_visible()
+    words = page.locator(f"{TARGETS} .doubted")
+    expect(words.first).to_be_visible()
+    assert "likely to be changed by a person" in (words.first.get_attribute("title") or "")
+    expect(page.locator(".documents-row.doubtful .documents-notes")).to_contain_text("doubtful word")
+    expect(page.get_by_role("radio", name="To check (1)")).to_be_visible()
+    page.locator(TARGETS).click()
+    page.locator("textarea").fill("1998-06-11")
+    page.keyboard.press("Enter")
+    expect(page.locator(TARGETS)).to_have_text("1998-06-11")
+    expect(words).to_have_count(0)
 
 
 def test_cancel_forgets_it(opening: Open, site: Running, gate: DocumentGate) -> None:

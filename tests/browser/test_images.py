@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open, Watched, settings_for
-from tests.browser.screens import params, settled
+from tests.browser.screens import settled, wait_for
 from tests.explain.seeing import picture, seeing
 from tests.server.conftest import Running, serving
 
@@ -66,7 +66,7 @@ def test_patches_by_key_and_a_lock_in_the_address(seen: Watched) -> None:
     for key in ("ArrowRight", "ArrowDown", "ArrowRight", "Enter"):
         page.keyboard.press(key)
     expect(page.locator(".patch.locked")).to_have_attribute("aria-label", "row 2, column 2")
-    assert params(page)["j"] == "5"
+    wait_for(page, j="5")
     page.keyboard.press("Escape")
     expect(page.locator(".patch.locked")).to_have_count(0)
 
@@ -166,7 +166,8 @@ def test_the_table_the_drawing_and_the_file(seen: Watched, opening: Open, tmp_pa
     alone.page.goto(file.as_uri())
     shown(alone.page)
     alone.page.locator(".tokens .token").first.hover()
+    expect(alone.page.locator(".patches.heated")).to_be_visible()
     assert sum(heat(alone.page)) == pytest.approx(1, abs=0.01)
     expect(alone.page.locator(".rail a")).to_have_text(
-        ["Translate", "Attention", "Inside", "Compare", "Beam"]
+        ["Translate", "Map", "Attention", "Inside", "Compare", "Beam"]
     )

@@ -29,6 +29,7 @@ def asked_and_told(page: Page) -> tuple[str, str]:
     asked = page.locator(".learn-question form > p").inner_text()
     give(page, "-987654")
     page.get_by_role("button", name="Show the answer").click()
+    expect(page.locator(".learn-mark")).to_have_class(re.compile("shown"))
     return asked, page.locator(".learn-mark b").first.inner_text().removesuffix(".")
 
 
@@ -108,7 +109,7 @@ def test_cost_is_measured_on_demand(opening: Open) -> None:
     page.get_by_role("radio", name="d = 32").click()
     page.get_by_role("button", name="Measure on this machine").click()
     told = page.locator(".learn-beside p", has_text="From N = 64 to 512")
-    expect(told).to_be_visible(timeout=60_000)
+    expect(told).to_be_visible()
     assert len(figures(told.inner_text())) == 9  # how near to 2, 1 and 1 depends on the machine
 
 

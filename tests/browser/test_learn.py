@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import PATIENCE_MS, STATIC, Open, Watched, settings_for
+from tests.browser.conftest import STATIC, Open, Watched, settings_for
 from tests.browser.screens import ready, settled
 from tests.browser.test_access import findings, needs_axe
 from tests.browser.test_looks import LEFT_OVER, wider
@@ -45,7 +45,7 @@ def predict(page: Page) -> None:
     for n in range(reveals.count()):
         reveals.nth(n).locator(".chip").first.focus()
         page.keyboard.press("Enter")
-        expect(reveals.nth(n).locator(".loading")).to_have_count(0, timeout=3 * PATIENCE_MS)
+        expect(reveals.nth(n).locator(".loading")).to_have_count(0)
         expect(reveals.nth(n).locator(".reveal-told b")).to_be_visible()
         expect(reveals.nth(n).locator(".chip.on")).to_have_count(1)
     settled(page)
@@ -65,6 +65,7 @@ def tab_to_the_question(page: Page) -> None:
 def give(page: Page, answer: str) -> Locator:
     """Answer the question with the keys: a number, or the text of an option. Returns what the page says."""
     form = page.locator(".learn-question form")
+    expect(form.locator("input").first).to_be_visible()  # it comes when the sentence's numbers are there
     field = form.locator("input[type=text]")
     if field.count():
         field.focus()
@@ -77,6 +78,7 @@ def give(page: Page, answer: str) -> Locator:
         option.focus()
         page.keyboard.press("Space")
         page.keyboard.press("Enter")
+    settled(page)
     return form.locator(".learn-mark")
 
 
@@ -159,6 +161,7 @@ def test_the_map_remembers_what_is_done(opening: Open) -> None:
     drawn(page)
     give(page, wrong_answer(page, CHAPTERS[0]))
     page.get_by_role("button", name="Show the answer").click()
+    expect(page.locator(".learn-mark")).to_have_class(re.compile("shown"))
     told = page.locator(".learn-mark b").first.inner_text()
     give(page, told.removeprefix("The answer is ").removesuffix("."))
     page = web.open("/learn")
@@ -281,6 +284,7 @@ def test_the_answer_is_the_one_worked_out_apart(
     asked = page.locator(".learn-question form > p").inner_text()
     give(page, "-987654")
     page.get_by_role("button", name="Show the answer").click()
+    expect(page.locator(".learn-mark")).to_have_class(re.compile("shown"))
     told = page.locator(".learn-mark b").first.inner_text().removesuffix(".")
     assert numbers(told)[-1] == pytest.approx(WORKED_OUT[chapter](asked, trio), rel=5e-3, abs=5e-3)
 

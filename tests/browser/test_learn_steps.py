@@ -82,17 +82,20 @@ def test_one_step_stage_by_stage(opening: Open, step: TrainingStep) -> None:
     expect(panel).to_contain_text(f"the mean is {step.loss:.3f}")
     following.click()
     page.get_by_role("button", name="below zero").click()
+    settled(page)
     gradient = step["output", "logits"].gradient
     row = panel.locator(".amounts li.on .amount").last
     assert number_of(row.locator("> span").inner_text().split()[-1]) == pytest.approx(
         gradient[step.ids[step.token]], abs=1e-4
     )
     following.click()
+    settled(page)
     parts = panel.locator(".amounts .amount > span").all_inner_texts()
     shown = [number_of(part.split()[-1]) for part in parts]
     assert shown[: len(step.ids)] == pytest.approx(step.weight.by_token, abs=1e-4)
     assert sum(shown[:-1]) == pytest.approx(shown[-1], abs=1e-3)
     following.click()
+    settled(page)
     weights, scores = step.tensors[-2:]
     head = int(abs(scores.gradient).max(-1).argmax())
     rows = panel.locator(".amounts > li").filter(has=page.locator(".amount")).all()
@@ -103,6 +106,7 @@ def test_one_step_stage_by_stage(opening: Open, step: TrainingStep) -> None:
     assert [one[0] for one in found] == pytest.approx(weights.values[head], abs=1e-3)
     assert [one[2] for one in found] == pytest.approx(scores.gradient[head], abs=1e-4)
     following.click()
+    settled(page)
     lines = panel.locator(".update-lines b").all_inner_texts()
     by_name = {name: number_of(value) for name, value in zip(lines[::2], lines[1::2], strict=True)}
     assert by_name["m"] == pytest.approx(step.weight.m, rel=1e-3)

@@ -44,7 +44,7 @@ WIDER = """() => {
 def wider(page: Page) -> list[str]:
     """What makes the page wider than its window; pictures have a moment to follow."""
     with suppress(TimeoutError):
-        page.wait_for_function(f"() => ({WIDER})().over <= 0", timeout=3000)
+        page.wait_for_function(f"() => ({WIDER})().over <= 0")
     found = page.evaluate(WIDER)
     return [f"{found['over']} px too wide", *found["wide"]] if found["over"] > 0 else []
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from tests.comparison.sample import sample_report
 
 from jumok.comparison.publish import report_page
@@ -101,6 +101,7 @@ def test_every_value_with_an_interval_is_one_of_the_report(browser: Browser, fil
 def test_tables_stand_beside_figures(opened: Page) -> None:
     figure = opened.locator("#fig-length")
     figure.locator("[data-tool=table]").click()
+    expect(figure.locator("table")).to_be_visible()
     heads = figure.locator("table th[scope=col]").all_text_contents()
     assert heads == ["source words", "sentences", *("rnn", "rnn-s2", "luong", "luong-s2"), *heads[-2:]]
     first = sample_report(seeds=2)["entries"][0]["quality"]["by_length"]["bins"][0]
@@ -162,9 +163,9 @@ def test_what_the_report_has_not_is_left_out(
 def test_a_long_summary_starts_with_a_few_sentences(browser: Browser, tmp_path: Path) -> None:
     report = sample_report() | {"summary": [f"Sentence {n}." for n in range(25)]}
     for page in watched(browser, written(tmp_path, report)):
-        assert page.locator("#summary li:visible").count() == 8
+        expect(page.locator("#summary li:visible")).to_have_count(8)
         page.get_by_text("17 more").click()
-        assert page.locator("#summary li:visible").count() == 25
+        expect(page.locator("#summary li:visible")).to_have_count(25)
 
 
 def test_hostile_texts_stay_texts(browser: Browser, tmp_path: Path) -> None:

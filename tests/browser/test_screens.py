@@ -55,6 +55,7 @@ def test_every_picture_has_a_table_a_link_and_an_export(web: Watched, screen: st
         expect(table.locator("th").first).to_be_attached()
         assert table.locator("td").count() >= 1
     page.locator("[data-tool=link]").first.click()
+    expect(page.locator(".toast")).to_be_visible()
     link = page.evaluate("navigator.clipboard.readText()")
     assert link.startswith(f"{web.url}/{screen}")
 

@@ -1,12 +1,24 @@
 """The models that come with the package load, fit the promised size, and do what the page says they do."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from jumok.checkpoint.bundled import EXAMPLES, bundled, bundled_names, named_folder
+from jumok.checkpoint.bundled import (
+    EXAMPLES,
+    RECORDS,
+    SENTENCES,
+    TRAINED,
+    WAYS,
+    bundled,
+    bundled_names,
+    examples_of,
+    named_folder,
+    translators,
+)
 from jumok.checkpoint.checkpoints import load_model
-from jumok.checkpoint.manifest import model_folders, verify_folder
+from jumok.checkpoint.manifest import model_folders, verify, verify_folder
 from jumok.config import ARCHS
 from jumok.decoding.translator import load
 from jumok.errors import ModelError
@@ -20,7 +32,29 @@ def test_there_is_one_of_each_generation_and_nothing_in_them_has_changed() -> No
 
 def test_together_they_are_small_enough_to_ship() -> None:
     files = [file for folder in bundled().values() for file in folder.iterdir()]
-    assert sum(file.stat().st_size for file in files) < 2_100_000
+    assert sum(file.stat().st_size for file in files) < 2_300_000
+    everything = [file for file in TRAINED.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in everything) < 8_000_000
+
+
+def test_those_that_translate_are_whole_and_say_how_good_they_are() -> None:
+    assert {name.rpartition("-")[0] for name in translators()} == set(WAYS)
+    for name, folder in translators().items():
+        assert verify(folder) == {folder: []}
+        assert (folder / "native.safetensors").is_file()  # int8: they run without torch
+        [report] = [json.loads(file.read_text("utf-8")) for file in (RECORDS / name / "eval").iterdir()]
+        assert {"bleu", "chrf"} <= report["metrics"].keys()
+        assert report["data"]["n"] == 1000
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_they_translate_their_examples(way: str) -> None:
+    model = load(f"demo/{way}")
+    answers = model.translate(list(SENTENCES[f"homeassistant-{way}"]))
+    assert all(answer.text.isascii() and answer.finished for answer in answers)
+    assert examples_of(model.folder) == SENTENCES[f"homeassistant-{way}"]
+    assert examples_of(bundled()["rnn"]) == EXAMPLES
+    assert examples_of(Path("runs/mine")) == ()
 
 
 @pytest.mark.parametrize("arch", ["luong", "transformer"])
@@ -40,7 +74,8 @@ def test_they_have_names_wherever_a_model_is_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert list(bundled_names()) == ["demo/rnn", "demo/luong", "demo/transformer"]
+    assert list(bundled_names())[:3] == ["demo/rnn", "demo/luong", "demo/transformer"]
+    assert bundled_names()["demo/ko-en"] == translators()["ko-en-transformer"]
     assert model_folders(Path("demo/rnn")) == [bundled()["rnn"]]
     assert load_model("demo/luong").config.model.arch == "luong"
     assert named_folder(Path("rnn")) == Path("rnn")

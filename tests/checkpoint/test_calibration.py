@@ -8,7 +8,7 @@ import pytest
 
 from jumok.checkpoint.bundled import bundled
 from jumok.checkpoint.calibration import (
-    SCHEMA,
+    SCHEMAS,
     calibration_faults,
     is_calibrated,
     read_calibration,
@@ -27,7 +27,11 @@ def folder(tmp_path: Path) -> Path:
 def test_what_is_written_is_read(folder: Path) -> None:
     before = content_fingerprint(folder)
     assert write_calibration(folder, {"words": [1.5, 2]}) == folder / CALIBRATION
-    assert read_calibration(folder) == {"schema": SCHEMA, "weights": weights_of(folder), "words": [1.5, 2]}
+    assert read_calibration(folder) == {
+        "schema": SCHEMAS[CALIBRATION],
+        "weights": weights_of(folder),
+        "words": [1.5, 2],
+    }
     assert content_fingerprint(folder) == before  # it is no part of the model
     assert verify(folder) == {folder: []}
 

@@ -485,7 +485,10 @@ def test_resuming_with_changed_data_names_both_hashes(
     assert lines[1] == f"  then sha256 {record['data_fingerprint']}"
     assert lines[2].startswith("  now  sha256 ")
     assert lines[2][-64:] != lines[1][-64:]
-    assert lines[3] == "  restore the files, choose another --out, or pass --allow-data-change"
+    assert lines[3] == (
+        "  restore the files, or pass --allow-data-change; to teach its model something new, start another "
+        f"run from it: jumok train --from {copy} --out …"
+    )
     assert hashes(copy) == before
     assert call("train", "--out", copy, *words, "-q", "--allow-data-change") == 0
 

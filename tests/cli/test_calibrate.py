@@ -91,3 +91,19 @@ def test_a_handful_is_refused_and_the_folder_left_alone(folder: Path) -> None:
     with pytest.raises(DataError, match="15 words in 3 sentences, too few to calibrate on"):
         run(calibrate, folder, "-s", folder.parent / "few.tsv", "--columns", "1,2")
     assert sorted(one.name for one in folder.iterdir()) == before
+
+
+def test_a_model_is_given_the_head_that_aligns_best(tmp_path: Path, folder: Path) -> None:
+    model = Path(shutil.copytree(bundled()["transformer"], tmp_path / "model"))
+    files = ["-s", folder.parent / "val.src", "-t", folder.parent / "val.tgt"]
+    result = run(calibrate, model, *files, "--align")
+    assert re.fullmatch(
+        r"(the mean|head \d) of layer \d looks where the IBM models do for \S+% of the tokens; "
+        r"the mean of the last layer for \S+%\n",
+        result.stdout,
+    )
+    assert f"kept in {model}/alignment.json" in result.stderr
+    told = json.loads(run(calibrate, model, *files, "--align", "--json").stdout)
+    assert told["agreement"] >= told["mean_agreement"]
+    with pytest.raises(ConfigError, match="this model cannot align"):
+        run(calibrate, folder, *files, "--align")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from jumok.checkpoint.bundled import translators
 from jumok.cli.completion import SHELLS, completion, script_for
 from jumok.cli.main import COMMANDS
 from jumok.config import ARCHS
@@ -66,8 +67,12 @@ def test_values_complete(tmp_path: Path) -> None:
     def offered(words: str) -> list[str]:
         return ask(words, words.count(" "), tmp_path)
 
-    bundled = [f"plain,demo/{arch}" for arch in ARCHS]
-    assert offered("jumok translate -m ") == ["plain,runs/en-de", "plain,runs/int8", *bundled]
+    bundled = [f"plain,demo/{name}" for name in (*ARCHS, *translators())]
+    assert offered("jumok translate -m ")[: 2 + len(bundled)] == [
+        "plain,runs/en-de",
+        "plain,runs/int8",
+        *bundled,
+    ]
     assert offered("jumok inspect -m runs/e") == ["plain,runs/en-de"]
     assert offered("jumok serve ./ru") == ["plain,./runs/en-de", "plain,./runs/int8"]
     assert offered("jumok translate -m oth") == ["dir,oth"]

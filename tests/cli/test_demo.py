@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,8 +32,23 @@ def few(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few_dates(made, monkeypatch)
 
 
-def words(made: Path, *more: object, to: str = "demo") -> tuple[object, ...]:
-    return ("demo", "--out", made / to, *more)
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    """What the first demo said, once it was run."""
+    return {}
+
+
+@pytest.fixture
+def first(made: Path, few: None, told: dict[str, Any], call: Call, capsys: Captured) -> Any:
+    """One demo for all tests that need one that has ended: what it said."""
+    if not told:
+        assert call(*words(made, "--no-serve")) == 0
+        told["all"] = capsys.readouterr()
+    return told["all"]
+
+
+def words(made: Path, *more: object) -> tuple[object, ...]:
+    return ("demo", "--out", made / "demo", *more)
 
 
 @pytest.mark.slow
@@ -45,16 +59,22 @@ def test_ctrl_c_saves_and_ends_all_three(
     out, children = made / "endless", list[int]()
     logs = [out / arch / "metrics.jsonl" for arch in ARCHS]
 
+    over = threading.Event()
+
     def interrupt_once_all_train() -> None:
         while not all(log.exists() and '"type": "train"' in log.read_text() for log in logs):
-            time.sleep(0.01)
+            if over.wait(0.01):  # it has failed: the signal would end the tests instead
+                return
         children.extend(int((log.parent / ".lock").read_text()) for log in logs)
         os.kill(os.getpid(), signal.SIGINT)
 
     watch = threading.Thread(target=interrupt_once_all_train, daemon=True)
     watch.start()
-    assert call("demo", "--out", out, "--no-serve") == 130
-    watch.join()
+    try:
+        assert call("demo", "--out", out, "--no-serve") == 130
+    finally:
+        over.set()
+        watch.join()
     said = capsys.readouterr()
     assert said.out == ""
     assert "SIGINT: finishing the step and saving" in said.err
@@ -68,10 +88,8 @@ def test_ctrl_c_saves_and_ends_all_three(
 
 
 @pytest.mark.slow
-def test_the_tables_and_again(made: Path, call: Call, capsys: Captured) -> None:
-    out = made / "tables"
-    assert call(*words(made, "--no-serve", to="tables")) == 0
-    first = capsys.readouterr()
+def test_the_tables_and_again(made: Path, first: Any, call: Call, capsys: Captured) -> None:
+    out = made / "demo"
     assert "each     6 updates · the same data and tokens\n" in first.err
     assert "encoder  rnn and luong read the source in both directions, with the same encoder\n" in first.err
     assert "note     all train at once, one thread each" in first.err
@@ -99,18 +117,18 @@ def test_the_tables_and_again(made: Path, call: Call, capsys: Captured) -> None:
         assert (out / arch / "eval" / "dates-cjk-test.json").is_file()
 
     trained = {arch: train_events(out / arch) for arch in ARCHS}
-    assert call(*words(made, "--no-serve", to="tables")) == 0
+    assert call(*words(made, "--no-serve")) == 0
     second = capsys.readouterr()
     assert second.out == first.out
     assert "1 of 3: RNN, one fixed vector is done already" in second.err
     assert {arch: train_events(out / arch) for arch in ARCHS} == trained
 
-    assert call(*words(made, "-q", to="tables")) == 0
+    assert call(*words(made, "-q")) == 0
     quiet = capsys.readouterr()
     assert quiet.out.splitlines() == lines[:5]
     assert quiet.err == ""
 
-    assert call(*words(made, "--json", to="tables")) == 0
+    assert call(*words(made, "--json")) == 0
     rows = json.loads(capsys.readouterr().out)  # and it ended: nothing is served
     assert [one["arch"] for one in rows] == list(ARCHS)
     keys = {"arch", "exact", "exact_ci95", "by_length", "falls", "updates", "training_s", "parameters"}
@@ -120,9 +138,8 @@ def test_the_tables_and_again(made: Path, call: Call, capsys: Captured) -> None:
         assert one["updates"] == max(trained[one["arch"]])
 
 
+@pytest.mark.usefixtures("first")
 def test_a_folder_of_something_else_is_refused(made: Path, call: Call, capsys: Captured) -> None:
-    assert call(*words(made, "-q")) == 0
-    capsys.readouterr()
     assert call("demo", "--time-limit", "9s", "--out", made / "demo") == 2
     err = capsys.readouterr().err
     assert err.startswith(f"error: the experiment in {made / 'demo'} was started with budget=")
@@ -156,7 +173,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The server without the waiting: it starts, says so, and Ctrl-C comes at once."""
     kept: dict[str, Any] = {}
 
-    def run(app: Any, settings: Any, sock: socket.socket, ready: Callable[[], None]) -> int:
+    def run(app: Any, settings: Any, sock: socket.socket, ready: Callable[[], None], _: Any) -> int:
         kept.update(services=app.state.services, port=sock.getsockname()[1])
         ready()
         for one in threading.enumerate():
@@ -169,6 +186,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return kept
 
 
+@pytest.mark.usefixtures("first")
 def test_it_ends_by_serving_the_explorer_on_what_it_trained(
     made: Path, served: dict[str, Any], call: Call, capsys: Captured
 ) -> None:
@@ -187,20 +205,11 @@ def test_it_ends_by_serving_the_explorer_on_what_it_trained(
     assert {one.run for one in services.settings.about.values()} == {"rnn", "luong", "transformer"}
 
 
+@pytest.mark.usefixtures("first")
 def test_no_browser(made: Path, served: dict[str, Any], call: Call, capsys: Captured) -> None:
     assert call(*words(made, "--port", "0", "--no-open")) == 130
     assert "opened" not in served
     assert "explorer   http://127.0.0.1:" in capsys.readouterr().out
-
-
-def test_without_the_extra_it_ends_after_the_tables(
-    made: Path, call: Call, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    monkeypatch.setattr("jumok.cli.serve.find_spec", lambda name: None)
-    assert call(*words(made)) == 0
-    err = capsys.readouterr().err
-    needs = "fastapi, starlette, uvicorn, h11, prometheus_client, python_multipart"
-    assert f"no explorer: the server needs {needs}; pip install 'jumok[serve]'" in err
 
 
 def test_a_bad_time(made: Path, call: Call, capsys: Captured) -> None:

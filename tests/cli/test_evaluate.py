@@ -61,6 +61,21 @@ def test_two_outputs_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert " BLEU, p = 0.010 (100 resamples)" in out
 
 
+def test_mistakes_are_counted_by_kind_and_word(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--hypotheses", "worse.en", "-s", "test.ko", "-t", "test.en", "--bootstrap", "0", "--mistakes"]
+    assert run(*words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3:] == [
+        "worse.en: 20 of 40 answers have mistakes",
+        "  words: wrong 20",
+        "  missed: cat 20 of 40",
+    ]
+    assert run(*words, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["mistakes"]
+    assert found["kinds"] == {"wrong": 20}
+    assert found["words"][0]["instead"] == [["dog", 20]]
+
+
 def test_json_is_schema_eval_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         run("--hypotheses", "better.en", "-s", "test.ko", "-t", "test.en", "--json", "--bootstrap", "0") == 0
@@ -368,14 +383,23 @@ def test_a_missing_model_is_said_before_anything_is_written(capsys: pytest.Captu
 def test_the_examples_of_the_help_work(
     example: str, run_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("rnn", "transformer"):
+    for name in ("rnn", "transformer", "several"):
         (run_folder.parent / name).symlink_to(run_folder)
     for name in ("test.de", "out.de"):
         Path(name).write_text(Path("better.en").read_text())
-    Path("test.tsv").write_text("a\tb\nc\td\n")
+    for name in ("test.tsv", "test.de-en.tsv", "test.fr-en.tsv"):
+        Path(name).write_text("a\tb\nc\td\n")
     command, verb, *words = shlex.split(example)
     assert (command, verb) == ("jumok", "evaluate")
     assert run(*words) == 0
     out = capsys.readouterr().out
     assert "nrefs:1|bs:1000|" in out
     assert ("transformer vs rnn: +0.0 exact, p = 1.000" in out) == ("runs/rnn" in example)
+
+
+def test_an_ensemble_is_one_system_among_others(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("-m", "demo/rnn", "-m", "demo/rnn+demo/luong", "--data", "dates", "--split", "valid")
+    run(*words, "--metric", "exact", "--beam", "1", "--json", "--bootstrap", "0")
+    one, both = json.loads(capsys.readouterr().out)["evaluations"]
+    assert (one["model"], both["model"]) == ("rnn", "rnn+luong")
+    assert both["metrics"]["exact"]["value"] > one["metrics"]["exact"]["value"] + 20

@@ -3,12 +3,14 @@
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -16,14 +18,13 @@ from urllib.request import urlopen
 import pytest
 from tests.decoding.conftest import TINY, untrained
 
-from jumok.checkpoint.bundled import EXAMPLES
+from jumok.checkpoint.bundled import EXAMPLES, translators
 from jumok.checkpoint.model import save_model
 from jumok.cli import serve as module
 from jumok.cli.serve import (
     bundled_models,
     bundled_runs,
     examples_for,
-    limits_for,
     listen_near,
     name_models,
     record_of,
@@ -52,7 +53,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """`serve` without the waiting: everything is made, `started` is called, and what was made is kept."""
     kept: dict[str, Any] = {}
 
-    def run(app: Any, settings: Any, sock: socket.socket, ready: Callable[[], None]) -> int:
+    def run(app: Any, settings: Any, sock: socket.socket, ready: Callable[[], None], _: Any) -> int:
         kept.update(app=app, settings=settings)
         ready()
         for one in threading.enumerate():
@@ -137,6 +138,19 @@ def test_names_of_models(folders: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert name_models(["a=b", "c=a=b"]) == {"a=b": Path("a=b"), "c": Path("a=b")}
     assert name_models(["."]) == {tmp_path.name: Path(".")}
     assert name_models([]) == {}
+    assert name_models(["demo/rnn+demo/luong", "both=demo/rnn+demo/luong"]) == {
+        "rnn+luong": Path("demo/rnn+demo/luong"),
+        "both": Path("demo/rnn+demo/luong"),
+    }
+
+
+def test_an_ensemble_is_one_of_the_models(call: Call, started: dict[str, Any], capsys: Captured) -> None:
+    words = ("demo/rnn", "both=demo/rnn+demo/luong", "--mean", "logs")
+    assert call("serve", *words, "--port", "0", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["models"] == ["rnn", "both"]
+    both = started["app"].state.services.models["both"].translator
+    assert [one["name"] for one in both.info["members"]] == ["rnn", "luong"]
+    assert both.info["mean"] == "logs"
 
 
 def test_two_models_of_one_name(call: Call, folders: Path, capsys: Captured) -> None:
@@ -162,6 +176,14 @@ def test_names_that_cannot_be(word: str) -> None:
         (["rnn", "--keep", "rnn/config.json"], 2, "--keep rnn/config.json: File exists"),
         (["rnn", "--allow-origin", "*"], 2, "'*' is not a web origin"),
         (["rnn", "--port", "70000"], 2, "70000 is not in the range"),
+        (["rnn", "--allowed-host", "a.org:80"], 2, "'a.org:80' is not the name of a host"),
+        (["rnn", "--trusted-proxy", "nginx"], 2, "'nginx' is not a network"),
+        (["rnn", "--limit", "queue"], 2, "--limit takes NAME=VALUE, not 'queue'"),
+        (
+            ["rnn", "--limit", "quue=3"],
+            2,
+            "--limit quue=3: there is no limit 'quue'\n  did you mean 'queue'?",
+        ),
         (["rnn", "--device", "abacus"], 2, "device 'abacus' is not available"),
     ],
 )
@@ -199,17 +221,9 @@ def test_the_next_free_port_is_taken_where_any_will_do() -> None:
         listen_near(ServerSettings(host="no.such.host.invalid", insecure=True), 20)
 
 
-def test_without_the_extra_it_says_how_to_get_it(
-    call: Call, monkeypatch: pytest.MonkeyPatch, capsys: Captured
-) -> None:
-    find = module.find_spec
-    monkeypatch.setattr(module, "find_spec", lambda name: None if name in ("fastapi", "h11") else find(name))
-    assert call("serve", "x") == 2
-    assert capsys.readouterr().err == "error: the server needs fastapi, h11\n  pip install 'jumok[serve]'\n"
-
-
 def test_without_models_the_bundled_ones_are_served() -> None:
-    assert list(bundled_models()) == ["transformer", "luong", "rnn"]  # the first is the clients' default
+    dates = ["transformer", "luong", "rnn"]
+    assert list(bundled_models()) == [*dates, *translators()]  # the first is the clients' default
     assert all((folder / "MANIFEST.json").is_file() for folder in bundled_models().values())
 
 
@@ -218,7 +232,7 @@ def test_the_bundled_models_come_with_their_training(call: Call, started: dict[s
     settings = started["app"].state.services.settings
     assert settings.runs == bundled_runs()
     assert {name: one.run for name, one in settings.about.items()} == {
-        name: name for name in ("transformer", "luong", "rnn")
+        name: name for name in bundled_models()
     }
 
 
@@ -292,9 +306,69 @@ def test_a_real_server_from_start_to_ctrl_c(folders: Path, options: list[str], l
         child.communicate()
 
 
-def test_the_size_of_documents_is_set_and_finds_room() -> None:
-    usual = limits_for(None)
-    assert usual == Limits()
-    small, large = limits_for(1000), limits_for(1 << 30)
-    assert (small.document_bytes, small.documents_bytes) == (1000, usual.documents_bytes)
-    assert (large.document_bytes, large.documents_bytes) == (1 << 30, 8 << 30)
+def test_limits_are_set_by_options_and_by_the_environment(
+    call: Call,
+    folders: Path,
+    started: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("JUMOK_LIMIT_QUEUE", "7")
+    monkeypatch.setenv("JUMOK_LIMIT_BEAM", "8")
+    assert call("serve", folders / "rnn", "--port", "0", "-q", "--limit", "beam=4") == 0
+    limits = started["app"].state.services.limits
+    assert limits == Limits(queue=7, beam=4)
+
+
+def test_all_limits_are_listed(call: Call, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    monkeypatch.setenv("JUMOK_LIMIT_QUEUE", "7")
+    assert call("serve", "--limits", "--limit", "document_bytes=1MiB") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [one.name for one in fields(Limits)]
+    assert "queue                       7  Requests that wait for one model; beyond it 429." in lines
+    assert "document_bytes      1,048,576  One document; beyond it 413, before it is read." in lines
+    assert call("serve", "--limits", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == asdict(Limits(queue=7))
+
+
+def copy_of(model: Path, place: Path) -> None:
+    """Put this model where another one is."""
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(model, place)
+
+
+def test_a_real_server_loads_its_models_again_at_a_signal(folders: Path, tmp_path: Path) -> None:
+    place = tmp_path / "model"
+    copy_of(folders / "luong", place)
+    command = [sys.executable, "-m", "jumok", "serve", f"m={place}", "--port", "0", "--json"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        address = json.loads(child.stdout.readline())["address"]
+
+        def arch() -> str:
+            with urlopen(f"{address}v1/models") as answer:
+                return str(json.load(answer)["models"][0]["arch"])
+
+        copy_of(folders / "rnn", place)
+        assert arch() == "luong"
+        child.send_signal(signal.SIGHUP)
+        assert re.fullmatch(r"reload     m: now [0-9a-f]{16}, in [\d.]+ s\n", child.stderr.readline())
+        assert arch() == "rnn"
+        weights = next(place.glob("*.safetensors"))
+        weights.write_bytes(weights.read_bytes()[:-1])
+        child.send_signal(signal.SIGHUP)
+        assert child.stderr.readline().startswith("reload     m: ")
+        said = iter(child.stderr.readline, "  the model from before goes on answering\n")
+        assert weights.name in "".join(said)
+        assert arch() == "rnn"
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(120) == 0
+        assert child.stderr.read() == ""
+    finally:
+        if child.poll() is None:
+            child.kill()
+        child.communicate()

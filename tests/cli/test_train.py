@@ -141,7 +141,8 @@ def test_the_plain_log_has_its_form(corpus: Path, call: Call, capsys: Captured) 
     train = rf"{stamp} train step=\d/6 loss={number} lr={number} tok_s=\d+ eta=\d+s"
     valid = rf"{stamp} valid step=\d loss={number} bleu={number} chrf={number} exact={number}( best=true)?"
     kinds = [line.split()[1] for line in lines if re.match(stamp, line)]
-    assert kinds == ["train"] * 3 + ["valid"] + ["train"] * 3 + ["valid"]
+    assert kinds[0] == "train"  # soon; the others as time passes
+    assert kinds.count("valid") == 2
     for line in lines:
         if re.match(stamp, line):
             assert re.fullmatch(train, line) or re.fullmatch(valid, line), line
@@ -300,3 +301,45 @@ def test_a_model_of_questions_is_asked_with_a_context(tmp_path: Path, call: Call
     words = ["--source", tmp_path / "asked.jsonl", "--max-steps", "1", "--set", "decoding.max_len=4"]
     assert call("train", *words, "--preset", "tiny", "--out", tmp_path / "run") == 0
     assert f'next: jumok translate -m {tmp_path / "run"} --context "…" "…"' in capsys.readouterr().err
+
+
+def test_several_corpora_stand_behind_one_option(tmp_path: Path, call: Call, capsys: Captured) -> None:
+    for code in ("de", "fr"):
+        rows = (f"{code}{one}{other}\ten{one}{other}\n" for one in "bcdfgh" for other in "bcdfgh")
+        (tmp_path / f"{code}.tsv").write_text("".join(rows), encoding="utf-8")
+    corpora = [f"{tmp_path / 'de.tsv'}:de-en:both:3", f"{tmp_path / 'fr.tsv'}:fr-en:both:1"]
+    few = ["--max-steps", "1", "--preset", "tiny", "--set", "decoding.max_len=4", "--out", tmp_path / "run"]
+    assert call("train", "--data", *corpora, *few) == 0
+    said = capsys.readouterr().err
+    assert "de→en=" in said
+    assert "fr→en=" in said
+    assert f'next: jumok translate -m {tmp_path / "run"} --to en "…"' in said
+    assert call("train", "train.de", "train.en") == 2
+    assert capsys.readouterr().err == (
+        "error: train.de belongs to no option\n"
+        "  give pairs as --source FILE --target FILE, or corpora as --data FILE FILE\n"
+    )
+
+
+def test_a_model_is_taught_more_from_the_command_line(
+    call: Call, corpus: Path, capsys: Captured, trained: TrainedRun
+) -> None:
+    words = as_words(
+        {
+            key: value
+            for key, value in quick_settings(corpus).items()
+            if not key.startswith(("model.", "text."))
+        }
+    )
+    start = ["--from", str(trained.folder), "--freeze", "encoder", "--lora", "2"]
+    assert call("train", *words, *start, "--dry-run", "--out", corpus / "run") == 0
+    said = capsys.readouterr().err
+    assert f"start.model = {trained.folder}" in said
+    assert "of the weights learn" in said
+    assert not (corpus / "run").exists()
+    assert call("train", *words, *start, "--out", corpus / "run") == 0
+    assert re.search(r"before: \d+\.\d\d BLEU, after: \d+\.\d\d BLEU", capsys.readouterr().err)
+    assert call("train", *words, *start, "--arch", "rnn", "--out", corpus / "other") == 2
+    assert "is a luong, and --arch rnn asks for another" in capsys.readouterr().err
+    assert call("inspect", "-m", corpus / "run") == 0
+    assert "descends from run (" in capsys.readouterr().out

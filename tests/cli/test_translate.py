@@ -282,16 +282,31 @@ def test_what_grows_has_nothing_else_to_tell(
 def test_every_example_of_the_help_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("test.en").write_text("a man\n")
-    Path("terms.tsv").write_text("man\tMann\n")
     Path("report.html").write_text("<p>a <b>man</b></p>\n")
-    lines = [line.split("jumok translate -m runs/en-de")[1] for line in EXAMPLES.splitlines()[1:]]
+    *shown, several = EXAMPLES.splitlines()[1:]
+    assert "-m runs/several --to fr" in several  # the bundled models have one direction
+    lines = [line.split("jumok translate -m runs/en-de")[1] for line in shown]
     tuv = '<tuv xml:lang="{}"><seg>a man</seg></tuv>'
     unit = f"<tu>{tuv.format('mul')}{tuv.format('iso8601')}</tu>"
     Path("earlier.tmx").write_text(f"<tmx><body>{unit}</body></tmx>")
-    assert len(lines) == 6
+    assert len(lines) == 5
     for line in lines:
         assert run(Path("demo/luong"), *shlex.split(line), stdin="Hello.\n").exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} >= {"test.de", "horse.html", "report.de.html"}
+
+
+def test_several_models_answer_together(tmp_path: Path) -> None:
+    """Also a document, also with the mean of logs; the summary is as for one model."""
+    both, text = Path("demo/rnn+demo/luong"), "den 5 mars 2024 kl. 14:30"
+    for mean in ("probabilities", "logs"):
+        model = load(str(both), mean=mean)
+        found = run(both, text, "--mean", mean, "--scores", "--beam", "2").stdout
+        answer = model.translate(text, beam=2)
+        assert found == f"{answer.text}\t{answer.score:.4f}\n"
+    page, out = tmp_path / "page.html", tmp_path / "out.html"
+    page.write_text(f"<p>{text}</p>\n", encoding="utf-8")
+    run(both, "-i", str(page), "-o", str(out), "-q")
+    assert "2024-03-05T14:30" in out.read_text(encoding="utf-8")
 
 
 def test_a_memory_is_reused_and_shown(folder: Path, translator: Translator, tmp_path: Path) -> None:
@@ -415,7 +430,6 @@ def test_a_translation_takes_no_torch(folder: Path, translator: Translator, tmp_
         (["--sample"], "sample"),
         (["--mbr", "3"], "mbr"),
         (["--no-repeat-ngram", "2"], "no_repeat_ngram"),
-        (["--stream"], "stream"),
     ],
 )
 def test_what_a_chosen_engine_lacks_is_named(folder: Path, options: list[str], lack: str) -> None:
@@ -424,6 +438,13 @@ def test_what_a_chosen_engine_lacks_is_named(folder: Path, options: list[str], l
         run(folder, "a man", "--engine", "native", *options)
     assert run(folder, "a man", *options).stdout  # auto lets torch do it
     assert run(folder, "a man", "--engine", "torch", *options).stdout
+
+
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+def test_both_engines_stream_the_same(folder: Path) -> None:
+    native = run(folder, "a man", "--stream", "--engine", "native").stdout
+    assert native
+    assert native == run(folder, "a man", "--stream", "--engine", "torch").stdout
 
 
 def test_both_engines_answer_the_same(folder: Path) -> None:

@@ -44,6 +44,19 @@ def sentences(report: dict[str, Any], start: str) -> list[str]:
     return [one for one in summarise(report) if one.startswith(start)]
 
 
+def test_models_that_score_nothing_are_not_compared(whole: dict[str, Any]) -> None:
+    report = copy.deepcopy(whole)
+    for one in report["entries"]:
+        if one["quality"]:
+            one["quality"]["value"] = 0.0
+    first, *rest = summarise(report)
+    assert first == "Nothing was learned: every model scores 0. Train longer."
+    assert rest
+    assert not any(" than " in one or "falls" in one or "p = " in one for one in rest)
+    report["metric"]["lower_is_better"] = True
+    assert summarise(report)[0] != first, "an error rate of 0 is perfect"
+
+
 def test_the_summary_of_a_whole_experiment(whole: dict[str, Any]) -> None:
     luong, transformer, ablation = (f"{pair['p']:.3f}" for pair in whole["pairs"])
     ends = "; ".join(f"{slope['entry']} {interval(slope, 'short')} to {interval(slope, 'long')}"

@@ -19,7 +19,14 @@ def test_a_split_has_as_many_pairs_as_it_says(name: str, split: Split) -> None:
 
 
 def test_these_sets_come_with_the_package() -> None:
-    assert set(BUILTIN) == {"dates", "dates-cjk", "homeassistant-ko-en", "cmudict", "emoji-captions"}
+    assert set(BUILTIN) == {
+        "dates",
+        "dates-cjk",
+        "homeassistant-ko-en",
+        "homeassistant-de-en",
+        "cmudict",
+        "emoji-captions",
+    }
     assert builtin_info("homeassistant-ko-en").licence == "Apache-2.0"
 
 
@@ -41,8 +48,9 @@ def test_korean_and_english_are_on_their_sides() -> None:
         assert not any("가" <= character <= "힣" for character in target)
 
 
-def test_no_held_out_sentence_is_in_train() -> None:
-    sides = {split: list(builtin_corpus("homeassistant-ko-en", split).pairs()) for split in SPLITS}
+@pytest.mark.parametrize("name", ["homeassistant-ko-en", "homeassistant-de-en"])
+def test_no_held_out_sentence_is_in_train(name: str) -> None:
+    sides = {split: list(builtin_corpus(name, split).pairs()) for split in SPLITS}
     for side in (0, 1):
         train = {pair[side] for pair in sides["train"]}
         assert not train & {pair[side] for pair in sides["valid"] + sides["test"]}
@@ -67,14 +75,15 @@ def test_a_part_of_a_set_has_its_lines_and_no_others(split: Split) -> None:
     assert max(numbers) > len(numbers)  # of the file, so that messages name the right line
 
 
-def test_the_notice_travels_with_the_data() -> None:
-    notice = (files("jumok.data") / "sets" / "homeassistant-ko-en" / "NOTICE").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["homeassistant-ko-en", "homeassistant-de-en"])
+def test_the_notice_travels_with_the_data(name: str) -> None:
+    notice = (files("jumok.data") / "sets" / name / "NOTICE").read_text(encoding="utf-8")
     assert "Apache License, Version 2.0" in notice
     assert "Home Assistant" in notice
 
 
 def test_files_stay_small() -> None:
-    assert sum(builtin_file(name, split).stat().st_size for name in BUILTIN for split in SPLITS) < 4_000_000
+    assert sum(builtin_file(name, split).stat().st_size for name in BUILTIN for split in SPLITS) < 5_000_000
 
 
 def test_an_unknown_name_gets_the_nearest_one() -> None:

@@ -23,6 +23,7 @@ from jumok.text.beginning import beginning
 from jumok.text.marks import MARKS
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
+from jumok.text.tokenizer_form import TokenizerForm
 
 LINES = ["the lower the lowest 1984", "나는 어제 영화를 봤다."] * 3
 BPE = train_tokenizer(LINES, TextConfig(vocabulary=330))
@@ -181,7 +182,7 @@ def test_a_store_of_nothing_is_refused(
 
 
 def test_wide_ids_for_large_vocabularies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wide = Tokenizer([chr(0x10000 + i) for i in range(70_000)], [], "char")
+    wide = Tokenizer(TokenizerForm(tuple(chr(0x10000 + i) for i in range(70_000)), (), "char"))
     store = build_store(
         [(chr(0x10000 + 69_999), "\U00010000")], Tokenizers(wide, BPE), tmp_path / "s", max_length=9
     )

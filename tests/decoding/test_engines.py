@@ -22,6 +22,7 @@ from jumok.decoding.engines import (
     open_engine,
 )
 from jumok.decoding.jobs import Job, make_request
+from jumok.decoding.stream import Final
 from jumok.decoding.torch_engine import TorchEngine
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, LimitError, ModelError, RunError
@@ -324,8 +325,6 @@ def test_all_that_the_engine_lacks(folder: Path, engine: str) -> None:
     asked: list[tuple[str, object]] = [
         ("sample", lambda: translator.translate("a man", sample=True)),
         ("mbr", lambda: translator.translate("a man", mbr=2)),
-        ("stream", lambda: list(translator.stream("a man"))),
-        ("intervention", lambda: translator.edited(None)),
     ]
     for what, ask in asked:
         assert callable(ask)
@@ -335,3 +334,13 @@ def test_all_that_the_engine_lacks(folder: Path, engine: str) -> None:
             with pytest.raises(ConfigError, match=f"the native engine has no {what}\n"):
                 ask()
     assert isinstance(translator, Translator)
+
+
+@needs_library
+@pytest.mark.parametrize("engine", ["auto", "native"])
+def test_a_stream_ends_with_the_translation(folder: Path, engine: str) -> None:
+    """An engine that is named is the one that computes: native answers sentence by sentence."""
+    translator = load(folder, "cpu", engine=engine)
+    final = list(translator.stream("a man"))[-1]
+    assert isinstance(final, Final)
+    assert final.translation.text == translator.translate("a man").text

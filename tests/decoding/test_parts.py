@@ -13,6 +13,7 @@ from jumok.data.questions import join_question
 from jumok.decoding.jobs import make_request, read_sources
 from jumok.decoding.parts import NO_TRANSLATION, cut_spans, make_jobs, sentence_habit
 from jumok.errors import LimitError
+from jumok.text.frame import Direction
 from jumok.text.normalize import tidy
 
 
@@ -78,7 +79,10 @@ def test_parts_fit_and_nothing_but_spaces_is_lost(text: str, most: int) -> None:
 
 def habit(source: str, target: str, info: dict[str, object] | None = None, **data: object):
     return sentence_habit(
-        DataConfig(source_language=source, target_language=target, **data), info or {}, pictures=False
+        DataConfig(source_language=source, target_language=target, **data),
+        Direction(source, target),
+        info or {},
+        pictures=False,
     )
 
 
@@ -104,7 +108,9 @@ def test_other_models_get_texts_as_they_are(found, reason: str) -> None:
 def test_a_model_that_translates_sentences_gets_sentences() -> None:
     assert habit("en", "zh-Hans").split
     assert habit("en", "de", {"train_lengths": {"several": 0.1}, "metric": "bleu"}).split
-    assert not sentence_habit(DataConfig(source_language="en", target_language="de"), {}, pictures=True).split
+    assert not sentence_habit(
+        DataConfig(source_language="en", target_language="de"), Direction("en", "de"), {}, pictures=True
+    ).split
 
 
 def test_each_sentence_is_a_job_and_the_layout_keeps_the_rest(luong) -> None:

@@ -21,5 +21,13 @@ def test_the_score_of_an_answer_is_the_one_it_was_found_with() -> None:
 def test_lists_of_different_length_are_no_pairs() -> None:
     translator = load("demo/rnn", "cpu")
     with pytest.raises(DataError, match="there are 2 sources and 1 targets"):
-        score_pairs(translator._engine, translator.config, ["a", "b"], ["c"], translator.explained, silent)
+        score_pairs(
+            translator._engine,
+            translator.tokenizers,
+            translator.config,
+            ["a", "b"],
+            ["c"],
+            translator.explained,
+            silent,
+        )
     assert unequal(3, 4).code == "unequal_lines"

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.conftest import COPYING, TINY, untrained
 
-from jumok.backends.edits import Edits
 from jumok.decoding.batched import encode, lay_sources, lay_targets
 from jumok.decoding.engines import check_device
 from jumok.decoding.jobs import make_request
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator, load
+from jumok.edits import Edits
 from jumok.errors import ConfigError, DataError, LimitError, ModelError, RunError
 from jumok.nn.edit import AttentionEdit
 from jumok.text.tokenizer import EOS
@@ -295,7 +295,7 @@ def test_an_edited_translator_is_another_one_of_its_kind() -> None:
 
     plain = Mine(untrained(TINY["rnn"]))
     final = encode(plain.model, plain.jobs(["two"], make_request(plain.config.decoding, {}))[0], [1]).final
-    edited = plain.edited(Edits(bridge=final[0]))
+    edited = plain.edited(Edits(bridge=final[0].numpy()))
     assert type(edited) is Mine
     assert edited.tokenizers is plain.tokenizers
     assert edited.translate("a man").text == plain.translate("two", max_len=16).text

@@ -1,6 +1,12 @@
+import json
+
 from tests.documents.copying import CopyingModel
 
-from jumok.documents.segments import BLOCK, CHARACTERS, SegmentTranslator, blocks, outside
+import jumok
+from jumok.decoding.results import Translation
+from jumok.documents.journal import answer_fields, parse_answer
+from jumok.documents.report import would_change
+from jumok.documents.segments import BLOCK, CHARACTERS, SegmentTranslator, answered, blocks, outside
 from jumok.formats.segments import MarkedText, Segment, Tag
 
 
@@ -37,3 +43,23 @@ def test_text_that_is_all_code_is_not_translated() -> None:
     assert outside(code).strip() == ""
     (found,) = SegmentTranslator(CopyingModel(), {}).answers([Segment(code, "1")])
     assert found.outcome == "skipped"
+
+
+def test_doubtful_words_have_their_places_in_the_target() -> None:
+    model = jumok.load("demo/rnn")
+    segment = Segment(MarkedText("  the 11th of June in 98 "), "line 1")
+    [answer] = SegmentTranslator(model, {"confidence": True}).answers([segment])
+    assert answer.target is not None
+    found = [answer.target.text[slice(*word.text)] for word in answer.words]
+    assert found
+    assert all(word.change >= 0.5 for word in answer.words)
+    assert answer.doubts == ()
+    assert answer.reasons == (would_change(found),)
+    assert parse_answer(json.loads(json.dumps(answer_fields(answer)))).reasons == answer.reasons
+
+
+def test_a_text_that_the_model_has_no_answer_to_stays() -> None:
+    source = MarkedText("Ein Wort", (Tag(0, 3, "<b>", "</b>"),))
+    found = answered(source, Translation("", 0.0, 0.0, (), finished=True, source="Ein Wort"), "", "")
+    assert (found.outcome, found.target) == ("skipped", None)
+    assert found.reasons == ("the model had no answer, and the text stays",)

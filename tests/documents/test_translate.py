@@ -1,16 +1,19 @@
 """Whole documents: what is written, what is refused, and what happens after a stop."""
 
 import os
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from tests.documents.copying import CopyingModel
 
 import jumok
 from jumok.documents.segments import BLOCK
-from jumok.documents.translate import MOST_CHARACTERS, MOST_KEPT, survey, translate_document
+from jumok.documents.translate import MOST_KEPT, Reading, translate_document
 from jumok.errors import ConfigError, DataError, RunError
+from jumok.formats.plain import PlainFormat
 from jumok.formats.segments import MarkedText, Segment
 
 
@@ -140,9 +143,23 @@ def test_a_full_disk_leaves_the_journal(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt.jumok"]
 
 
-def test_a_large_document_is_not_kept_in_memory() -> None:
+def test_a_small_document_is_read_once_and_a_large_one_is_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\n\ntwo\n", encoding="utf-8")
+    kept = Reading.of(PlainFormat(), path)
+    path.write_text("other\n", encoding="utf-8")
+    assert [one.source.text for one in kept.read()] == ["one", "two"]
+    kept.write(out := BytesIO(), iter([MarkedText("eins"), None]))
+    assert (kept.total, out.getvalue()) == (2, b"eins\n\ntwo\n")
+    path.write_text("a" * MOST_KEPT + "\n\nb\n", encoding="utf-8")
+    large = Reading.of(PlainFormat(), path)
+    assert (large.total, large.segments, large.pieces) == (len(list(large.read())), None, None)
+
+
+def test_of_a_packed_document_the_text_is_kept_if_it_is_small(tmp_path: Path) -> None:
     segments = [Segment(MarkedText("ab"), f"line {n}") for n in range(5)]
-    assert survey(segments) == (5, segments)
-    long = Segment(MarkedText("a" * (MOST_CHARACTERS + 1)), "line 6")
-    assert survey([*segments, long]) == (6, None)
-    assert survey(segments[:1] * (MOST_KEPT + 1)) == (MOST_KEPT + 1, None)
+    long = Segment(MarkedText("a" * (MOST_KEPT + 1)), "line 6")
+    packed = Mock(read=Mock(side_effect=[iter(segments), iter([*segments, long])]))
+    assert Reading.of(packed, tmp_path / "a.docx").segments == segments
+    large = Reading.of(packed, tmp_path / "a.docx")
+    assert (large.total, large.segments) == (6, None)

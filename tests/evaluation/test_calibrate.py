@@ -41,6 +41,10 @@ def test_what_is_kept_is_used(translator: Translator) -> None:
     assert again.calibration == found.calibration
     assert found.calibration.fitted["sentences"] == 200
     assert found.calibration.fitted["decoding"]["beam"] == 1
+    scores = [one.score_per_token for one in translator.translate(pairs_of("valid", 200)[0], beam=1)]
+    low = found.calibration.fitted["lowest_score"]
+    assert again.lowest_score == low
+    assert sum(score < low for score in scores) == 2
     assert found.to_dict()["words"]["count"] == found.words.count
     before = (translator.folder / "confidence.json").read_bytes()
     assert calibrate(translator, *pairs_of("valid", 100), keep=False).file is None

@@ -3,7 +3,7 @@
 import json
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.decoding.conftest import TINY, untrained
 
+from jumok.answers import normalised
 from jumok.config import DataConfig, DecodingConfig, RunConfig
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
@@ -48,6 +49,9 @@ class Dictionary:
         progress("translating", len(sources), len(sources))
         answers = [" ".join(self.words.get(word, "?") for word in text.split()) for text in sources]
         return [Result(text, tuple(text.split())) for text in answers]
+
+    def asked_in(self, options: Mapping[str, Any]) -> "Dictionary":
+        return self
 
     def engine_for(self, **options: Any) -> dict[str, str]:
         return {"name": "words"}
@@ -279,3 +283,20 @@ def test_where_pictures_lie_does_not_change_the_hash_of_a_test_set() -> None:
     assert digest("elsewhere/a.png", "elsewhere/more/b.png") == here == digest("a.png", "more/b.png")
     assert digest("elsewhere/a.png", "elsewhere/more/c.png") != here
     assert digest("data:image/png;base64,AA/B", "a.png") != digest("data:image/png;base64,CC/B", "a.png")
+
+
+def test_whose_fault_a_mistake_is_comes_from_the_models_own_scores() -> None:
+    torch_model = Translator(untrained(TINY["luong"]))
+    sources = ["a man rides a horse", "the dog"]
+    [answer, other] = [one.text for one in torch_model.translate(sources, sentences="as-is", beam=1)]
+    found = evaluate(torch_model, sources, ["a", other], mistakes=True, bootstrap=0, beam=1).mistakes
+    assert found
+    [line] = found.lines
+    assert (line.line, line.hypothesis) == (0, answer)
+    ours, theirs = torch_model.score([sources[0]] * 2, [answer, "a"])
+    alpha = torch_model.config.decoding.length_penalty
+    better = normalised(theirs.score, len(theirs.tokens), alpha) > normalised(
+        ours.score, len(ours.tokens), alpha
+    )
+    assert line.cause == ("search" if better else "model")
+    assert sum(found.causes.values()) == 1

@@ -51,6 +51,7 @@ def test_the_dictionary_is_schema_eval_1() -> None:
         "speed",
         "examples",
         "notes",
+        "mistakes",
     ]
     assert (found["schema"], found["model"], found["speed"]) == ("eval/1", "mine", None)
     assert found["data"] == {"name": "test", "n": 40, "sha256": report.sha256}

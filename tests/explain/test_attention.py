@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.backends.values import Kind
 from jumok.config import LuongConfig, RnnConfig, TextConfig, TransformerConfig
+from jumok.edits import Kind
 from jumok.errors import ConfigError
 from jumok.explain.attention import Attention, Attentions, attention_of
 from jumok.models.build import build_model

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.backends.edits import Edits
 from jumok.backends.recording import RecordingBackend
 from jumok.backends.torch import TorchBackend
-from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.decoding.batched import lay_sources, lay_targets, score_targets
 from jumok.decoding.translator import Translator
+from jumok.edits import Edits, Kind
 from jumok.explain.capture import STAGES, Captured, capture
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
@@ -210,9 +209,9 @@ def test_an_edited_model_shows_its_edits() -> None:
 
 def test_the_bridge_is_what_the_decoder_starts_from() -> None:
     model = build_model(CONFIGS["luong"], 13, 13, shared=True).eval()
-    other = torch.full((1, 1, 8), 0.5)
+    other = np.full((1, 1, 8), 0.5, np.float32)
     (one,) = capture(model.using(RecordingBackend(Edits(bridge=other))), [[5, 6]], [[7]])
-    np.testing.assert_array_equal(one.states["bridge"], other.numpy())
+    np.testing.assert_array_equal(one.states["bridge"], other)
 
 
 def test_the_search_and_the_trace_agree_on_every_token(translator: Translator) -> None:

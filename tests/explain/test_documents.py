@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from jumok.explain.capture import STAGES
+from jumok.explain.capture import IN_ORDER
 from jumok.explain.documents import BeamDocument, Manifest, TraceStep
 from jumok.explain.trace import open_trace
 
@@ -24,7 +24,7 @@ def test_each_is_a_schema_with_words(document: type[BaseModel]) -> None:
 
 def test_the_stages_are_those_that_are_recorded() -> None:
     about = Manifest.model_json_schema()["$defs"]["TraceAttention"]
-    assert about["properties"]["stages"]["items"]["enum"] == list(STAGES)
+    assert about["properties"]["stages"]["items"]["enum"] == list(IN_ORDER)
 
 
 @pytest.mark.parametrize("name", ["transformer", "luong", "rnn", "what-if"])

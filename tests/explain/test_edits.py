@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from tests.explain.seeing import picture, seeing
 
-from jumok.backends.edits import Edits, PositionEdit
 from jumok.backends.recording import RecordingBackend
-from jumok.backends.values import Kind
 from jumok.decoding.translator import Translator
+from jumok.edits import Edits, Kind, PositionEdit
 from jumok.errors import ConfigError, LimitError
 from jumok.explain import ops
 from jumok.explain.capture import Captured, capture
@@ -35,7 +34,7 @@ def scores(translator: Translator, *given: Op, text: str = TEXT) -> np.ndarray:
     changed = copy.copy(translator)  # also without edits on the explicit path, for one rounding
     changed.model = translator.model.using(RecordingBackend(compile_ops(given, translator, text).edits))
     target = translator.tokenizers.target.encode(TARGET)
-    return log_probs(changed, [translator.tokenizers.source.encode(text)], target)[0].numpy()
+    return log_probs(changed, [translator.tokenizers.source.encode(text)], target)[0]
 
 
 @pytest.fixture(params=["luong", "transformer"])
@@ -138,7 +137,7 @@ def test_the_bridge_of_a_model_that_sees_can_be_cut_and_swapped(arch: str) -> No
 def test_without_source_positions_the_order_does_not_matter(transformer: Translator) -> None:
     gone = transformer.edited(compile_ops([ops.no_positions("encoder")], transformer, TEXT).edits)
     ids, target = transformer.tokenizers.source.encode(TEXT), transformer.tokenizers.target.encode(TARGET)
-    one, other = log_probs(gone, [ids, ids[::-1]], target).numpy()
+    one, other = log_probs(gone, [ids, ids[::-1]], target)
     np.testing.assert_allclose(one, other, atol=1e-5)
 
 

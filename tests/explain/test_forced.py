@@ -17,7 +17,7 @@ TEXTS = ["a man rides a horse.", "one two three", "the dog"]
 def test_every_source_has_the_scores_it_has_alone(translator: Translator) -> None:
     target = [*translator.tokenizers.target.encode("나는 봤다."), EOS]
     sources = translator.tokenizers.source.encode_many(TEXTS)
-    together = log_probs(translator, sources, target).numpy()
+    together = log_probs(translator, sources, target)
     for text, source, row in zip(TEXTS, sources, together, strict=True):
         np.testing.assert_allclose(row, log_probs(translator, [source], target)[0], atol=1e-5)
         known = [token.logprob for token in translator.score(text, "나는 봤다.").tokens]

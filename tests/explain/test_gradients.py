@@ -139,7 +139,7 @@ def test_a_learned_table_ends(workshop) -> None:  # type: ignore[no-untyped-def]
 def test_a_large_model_gets_no_second_set_of_weights(
     transformer: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jumok.explain.gradients.count_parameters", lambda _: MOST_PARAMETERS + 1)
+    monkeypatch.setattr("jumok.models.cost.count_parameters", lambda _: MOST_PARAMETERS + 1)
     with pytest.raises(ConfigError, match="fresh weights are drawn for 50,000,000"):
         gradients(transformer, TEXT, TARGET, fresh=0)
 

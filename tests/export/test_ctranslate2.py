@@ -35,6 +35,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "split": {"projection": "split"},
     "untied": {"tied": False},
     "unscaled": {"scaled": False},
+    "gelu": {"activation": "gelu"},
+    "gelu by tanh, gated": {"activation": "gelu_tanh", "gated": True},
+    "silu": {"activation": "silu", "norm_epsilon": 1e-3},
+    "rms norm": {"rms_norm": True, "norm": "pre", "norm_epsilon": 1e-6},
+    "rms norm after": {"rms_norm": True},
+    "normed embeddings": {"embedding_norm": True, "positions": "learned", "max_positions": 40},
+    "embeddings as they are": {"embedding_scaled": False},
+    "bias of the logits": {"logits_bias": True},
+    "relative": {"positions": "relative", "buckets": 8, "max_distance": 9},
+    "wide heads": {"head_width": 10},
+    "t5": {"positions": "relative", "norm": "pre", "rms_norm": True, "scaled": False, "gated": True},
     "many at once": {"norm": "pre", "positions": "rotary", "projection": "split", "tied": False},
 }
 SAMPLE = Sample("lines", "", [*LINES[:4], "a", "the horse sees one man!", "영화", "one two three a horse"])
@@ -52,6 +63,9 @@ def without_bytes(loaded: LoadedModel) -> LoadedModel:
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter += torch.randn_like(parameter) * 0.2
+        if getattr(norm, "bias", None) is None:  # RMSNorm adds nothing: the last network says it instead
+            norm = model.decoder[-1].feedforward.outer
+            away = 5 * away
         norm.bias += 6 * away
         model.head[4:260] -= 4 * away
     return loaded

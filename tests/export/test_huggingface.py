@@ -24,6 +24,7 @@ from jumok.export import huggingface
 from jumok.export.format import WriteOptions
 from jumok.export.layouts import table_rows
 from jumok.models.build import build_model
+from jumok.text.frame import closed
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
 
@@ -96,6 +97,8 @@ def test_text_becomes_our_ids(dates: LoadedModel, tokenizer: Any, text: str) -> 
 
 
 SMALL = TransformerConfig(width=16, heads=2, feedforward=24, encoder_layers=1, decoder_layers=2)
+BART: dict[str, Any] = {"positions": "learned", "max_positions": 20, "embedding_norm": True}
+RELATIVE: dict[str, Any] = {"positions": "relative", "norm": "pre", "rms_norm": True}
 
 
 @pytest.mark.parametrize(
@@ -105,16 +108,58 @@ SMALL = TransformerConfig(width=16, heads=2, feedforward=24, encoder_layers=1, d
         ("pegasus", {"norm": "pre", "scaled": False}),
         ("pegasus", {"norm": "pre", "tied": False}),
         ("blenderbot", {"norm": "pre", "positions": "learned", "max_positions": 20}),
+        ("marian", {"activation": "silu", "embedding_scaled": False, "logits_bias": True, "head_width": 8}),
+        ("pegasus", {"norm": "pre", "activation": "gelu_tanh", "logits_bias": True}),
+        ("bart", BART | {"activation": "gelu", "embedding_scaled": False, "logits_bias": True}),
+        ("mbart", BART | {"norm": "pre", "tied": False}),
     ],
-    ids=["marian-untied", "pegasus-unscaled", "pegasus-untied", "blenderbot"],
+    ids=[
+        "marian-untied",
+        "pegasus-unscaled",
+        "pegasus-untied",
+        "blenderbot",
+        "marian",
+        "pegasus",
+        "bart",
+        "mbart",
+    ],
 )
 def test_every_layout_has_our_numbers_also_when_saved_again(
     layout: str, settings: dict, tmp_path: Path
 ) -> None:
-    loaded = varied(replace(SMALL, **settings))
+    check_layout(layout, varied(replace(SMALL, **settings)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"tied": False, "gated": True, "activation": "gelu_tanh", "head_width": 5, "scaled": False},
+        {"gated": True, "activation": "silu", "buckets": 4, "max_distance": 3, "norm_epsilon": 1e-2},
+        {"tied": False, "embedding_scaled": False, "activation": "gelu"},
+    ],
+    ids=["v1.0", "v1.1", "near", "unscaled"],
+)
+def test_t5_has_our_numbers_where_no_bias_is(settings: dict, tmp_path: Path) -> None:
+    loaded = varied(replace(SMALL, positions="relative", norm="pre", rms_norm=True, **settings))
+    with pytest.raises(
+        ConfigError,
+        match=r"T5 has no biases, and encoder.0.attention.project.linear.bias of .*\n.*--freeze biases",
+    ):
+        huggingface.write(loaded, tmp_path, WriteOptions())
+    for name, parameter in loaded.model.named_parameters():
+        if name.endswith(".bias"):
+            parameter.data.zero_()
+    check_layout("t5", loaded, tmp_path)
+    answers = huggingface.open(tmp_path).answer([[270, 280]], [4], beam=2, length_penalty=1.0)
+    assert len(answers[0].ids) <= 4
+
+
+def check_layout(layout: str, loaded: LoadedModel, tmp_path: Path) -> None:
+    """What `transformers` loads has our numbers, also when it has written them itself."""
     assert huggingface.check(loaded.config) == []
     huggingface.write(loaded, tmp_path, WriteOptions())
-    source, mask = huggingface.padded(SOURCES)
+    source, mask = huggingface.padded(list(map(closed, SOURCES)))
     given = {"input_ids": source, "attention_mask": mask.long(), "decoder_input_ids": read_before(TARGET)}
     model, report = transformers.AutoModelForSeq2SeqLM.from_pretrained(tmp_path, output_loading_info=True)
     assert model.config.model_type == layout
@@ -165,6 +210,38 @@ def test_every_layout_has_our_numbers_also_when_saved_again(
         (
             RunConfig(model=TransformerConfig(positions="none")),
             "model.positions=none: every layout adds positions",
+        ),
+        (
+            RunConfig(model=TransformerConfig(positions="relative", norm="pre")),
+            "model.positions=relative: only T5 has them, with model.norm=pre and model.rms_norm=true",
+        ),
+        (
+            RunConfig(model=TransformerConfig(embedding_norm=True)),
+            "model.embedding_norm=true: only BART and mBART norm their embeddings, and learn their positions",
+        ),
+        (
+            RunConfig(model=TransformerConfig(rms_norm=True)),
+            "model.rms_norm=true: only T5 has it, with model.positions=relative",
+        ),
+        (
+            RunConfig(model=TransformerConfig(gated=True)),
+            "model.gated=true: only T5 has a gate, with model.positions=relative",
+        ),
+        (
+            RunConfig(model=TransformerConfig(norm_epsilon=1e-6)),
+            "model.norm_epsilon=1e-06: norms of the marian layout add 1e-05",
+        ),
+        (
+            RunConfig(model=TransformerConfig(head_width=32)),
+            "model.head_width=32: the marian layout gives each of 8 heads its share of 512",
+        ),
+        (
+            RunConfig(model=TransformerConfig(**RELATIVE, gated=True, activation="gelu")),
+            "model.activation=gelu with model.gated=true: T5 gates GELU by tanh",
+        ),
+        (
+            RunConfig(model=TransformerConfig(**RELATIVE, embedding_scaled=False)),
+            "model.embedding_scaled=false with model.tied=true: T5 divides its last states",
         ),
     ],
     ids=lambda value: "" if isinstance(value, RunConfig) else value.partition(":")[0].partition(",")[0],

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from jumok.config import TransformerConfig
-from jumok.export.layouts import LAYOUTS, layout_weights, projections, queries_keys_values
+from jumok.export.layouts import layout_of, layout_weights, projections, queries_keys_values
 from jumok.models.build import build_model
 
 SMALL = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 1}
@@ -17,7 +17,8 @@ def weights_of(**settings: object) -> tuple[dict, dict]:
     config = TransformerConfig(**(SMALL | settings))
     torch.manual_seed(3)
     model = build_model(config, 20, 20, shared=True)
-    layout = LAYOUTS[config.norm, config.positions]
+    layout = layout_of(config)
+    assert layout is not None
     return model.state_dict(), layout_weights(model, config, layout, rows=7)
 
 

@@ -18,6 +18,10 @@ SMALL = {"width": 16, "heads": 2, "feedforward": 24, "encoder_layers": 2, "decod
         {"positions": "rotary", "projection": "split", "scaled": False},
         {"norm": "none", "positions": "none", "decoder_layers": 1},
         {"norm": "pre", "residual": False, "positions": "sinusoidal"},
+        {"positions": "relative", "buckets": 4, "max_distance": 3, "rms_norm": True, "norm": "pre"},
+        {"positions": "relative", "scaled": False, "head_width": 5, "activation": "gelu_tanh", "gated": True},
+        {"activation": "gelu", "embedding_norm": True, "embedding_scaled": False, "logits_bias": True},
+        {"activation": "silu", "embedding_norm": True, "rms_norm": True, "norm_epsilon": 0.01, "tied": False},
     ],
     ids=lambda settings: "-".join(map(str, settings.values())) or "default",
 )

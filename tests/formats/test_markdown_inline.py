@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -23,6 +23,8 @@ def content(text: str) -> str:
 
 
 @given(st.lists(PARTS, max_size=12).map("".join))
+@example("[[x]](u)")
+@example("![a [b] c](u)")
 def test_escaped_text_is_read_as_it_was(text: str) -> None:
     text = " ".join(text.split())
     assert content(escape(text)) == text

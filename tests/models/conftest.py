@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jumok.backends.edits import Edits, PositionEdit
-from jumok.backends.values import Kind
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.edits import Edits, Kind, PositionEdit
 from jumok.models.build import build_model
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.models.sentences import Sentences
@@ -42,6 +42,46 @@ TRANSFORMERS = {
     "transformer-no-residual": TransformerConfig(**FLAT, dropout=0),
     "transformer-no-residual-pre-norm": TransformerConfig(**FLAT, dropout=0, norm="pre"),
     "transformer-bare": TransformerConfig(**FLAT, dropout=0, norm="none", scaled=False),
+    "transformer-t5": TransformerConfig(
+        **SMALL,
+        dropout=0,
+        positions="relative",
+        buckets=4,
+        max_distance=5,
+        norm="pre",
+        rms_norm=True,
+        norm_epsilon=1e-6,
+        gated=True,
+        activation="gelu_tanh",
+        head_width=3,
+        scaled=False,
+    ),
+    "transformer-bart": TransformerConfig(
+        **SMALL,
+        dropout=0,
+        positions="learned",
+        max_positions=64,
+        activation="gelu",
+        embedding_norm=True,
+        embedding_scaled=False,
+        logits_bias=True,
+    ),
+    "transformer-relative-post": TransformerConfig(
+        **SMALL,
+        dropout=0,
+        positions="relative",
+        buckets=6,
+        max_distance=4,
+        activation="silu",
+        projection="split",
+        head_width=6,
+        norm_epsilon=1e-3,
+        rms_norm=True,
+        logits_bias=True,
+    ),
+    "transformer-gated": TransformerConfig(
+        **SMALL, dropout=0, gated=True, embedding_norm=True, norm_epsilon=1e-2, tied=False
+    ),
     "transformer-copy": TransformerConfig(**SMALL, dropout=0, positions="rotary", norm="pre", copy=True),
 }
 CONFIGS: dict[str, ModelConfig] = RECURRENT | TRANSFORMERS
@@ -58,13 +98,23 @@ def transformers(draw: st.DrawFn) -> TransformerConfig:
     return TransformerConfig(
         heads=heads,
         width=heads * draw(even),
+        head_width=draw(st.sampled_from([0, 0, 2, 4])),
+        buckets=draw(st.sampled_from([4, 6, 32])),
+        max_distance=draw(st.sampled_from([17, 128])),
+        activation=draw(st.sampled_from(["relu", "gelu", "gelu_tanh", "silu"])),
+        gated=draw(st.booleans()),
+        rms_norm=draw(st.booleans()),
+        norm_epsilon=draw(st.sampled_from([1e-6, 1e-5, 1e-3])),
+        embedding_norm=draw(st.booleans()),
+        embedding_scaled=draw(st.booleans()),
+        logits_bias=draw(st.booleans()),
         feedforward=draw(st.integers(1, 9)),
         encoder_layers=draw(st.integers(1, 2)),
         decoder_layers=draw(st.integers(1, 2)),
         norm=draw(st.sampled_from(["post", "pre", "none"])),
         residual=draw(st.booleans()),
         scaled=draw(st.booleans()),
-        positions=draw(st.sampled_from(["sinusoidal", "learned", "rotary", "none"])),
+        positions=draw(st.sampled_from(["sinusoidal", "learned", "rotary", "relative", "none"])),
         projection=draw(st.sampled_from(["merged", "split"])),
         max_positions=64,
         tied=draw(tied),
@@ -116,7 +166,7 @@ def edits(draw: st.DrawFn, config: ModelConfig) -> Edits:
     if isinstance(config, TransformerConfig):
         return Edits(layers, draw(position_edits), draw(position_edits))
     shape = (config.layers, 2 if config.cell == "lstm" else 1, config.width)
-    return Edits(layers, bridge=draw(st.sampled_from([None, torch.full(shape, 0.3)])))
+    return Edits(layers, bridge=draw(st.sampled_from([None, np.full(shape, 0.3, np.float32)])))
 
 
 @dataclass(frozen=True)
@@ -147,7 +197,14 @@ class Bench:
     def model(self, config: ModelConfig, seed: int = 0, *, shared: bool = False) -> Seq2Seq:
         """A model in eval mode whose source and target vocabularies differ unless shared."""
         torch.manual_seed(seed)
-        return self.build(config, VOCAB if shared else VOCAB + 2, VOCAB, shared=shared).eval()
+        model = self.build(config, VOCAB if shared else VOCAB + 2, VOCAB, shared=shared).eval()
+        if isinstance(bias := getattr(model, "logits_bias", None), Tensor):
+            bias.data.normal_()  # it starts at 0, and a test would not see it
+        return model
+
+    def exact(self, config: ModelConfig, seed: int = 0) -> Seq2Seq:
+        """The model in float64: norms of small embeddings magnify the rounding of float32."""
+        return self.model(config, seed).double()
 
     def batch(self, lengths: list[int], target: int | list[int], seed: int = 0) -> Pairs:
         """Sources of these lengths, their end included, and targets of one length or of their own."""

@@ -47,7 +47,13 @@ def transformers(draw: st.DrawFn) -> TransformerConfig:
         norm=draw(st.sampled_from(["post", "pre", "none"])),
         residual=draw(st.booleans()),
         scaled=draw(st.booleans()),
-        positions=draw(st.sampled_from(["sinusoidal", "learned", "rotary", "none"])),
+        positions=draw(st.sampled_from(["sinusoidal", "learned", "rotary", "relative", "none"])),
+        buckets=draw(st.sampled_from([4, 32])),
+        head_width=draw(st.sampled_from([0, 2, 6])),
+        gated=draw(st.booleans()),
+        rms_norm=draw(st.booleans()),
+        embedding_norm=draw(st.booleans()),
+        logits_bias=draw(st.booleans()),
         max_positions=draw(st.integers(30, 40)),
         projection=draw(st.sampled_from(["merged", "split"])),
         tied=draw(st.booleans()),
@@ -107,7 +113,7 @@ class ProductOutputs(TorchDispatchMode):
         return out
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(configs, st.integers(2, 30), st.integers(2, 30))
 def test_flops_and_activations_equal_what_torch_counts(config: ModelConfig, S: int, T: int) -> None:
     model = build_model(config, 20, 20, shared=True).double().eval()
@@ -153,12 +159,22 @@ def test_attention_grows_with_the_square_of_the_length_and_the_rest_in_proportio
 
 
 @pytest.mark.parametrize(
-    "config", [RnnConfig(cell="lstm"), LuongConfig(), TransformerConfig(), TransformerConfig(copy=True)]
+    "config",
+    [
+        RnnConfig(cell="lstm"),
+        LuongConfig(),
+        TransformerConfig(),
+        TransformerConfig(copy=True),
+        TransformerConfig(positions="relative", gated=True, rms_norm=True, norm="pre", head_width=40),
+        TransformerConfig(embedding_norm=True, logits_bias=True, tied=False),
+        TransformerConfig(embedding_norm=True, norm="none", logits_bias=True),
+        TransformerConfig(embedding_norm=True, norm="pre"),
+    ],
 )
 def test_formulas_written_beside_the_numbers_give_them(config: ModelConfig) -> None:
     names = {"S": 30, "T": 20, "D": config.width, "V": 8000, "G": 3, "d": 2, "N": 1}
     if isinstance(config, TransformerConfig):
-        names |= {"F": 2048, "N_e": 6, "N_d": 6}
+        names |= {"F": 2048, "N_e": 6, "N_d": 6, "H": 8, "E": 8 * config.d_k, "R": 32}
     if isinstance(config, RnnConfig):
         names |= {"G": 4, "d": 1}
     names |= {"h": config.width // names["d"], "D_in": config.width}

@@ -27,7 +27,7 @@ def some_pairs(bench: Any, data: st.DataObject, seed: int) -> Any:
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_step_by_step_equals_all_at_once(bench: Any, data: st.DataObject, seed: int) -> None:
     """Row 2: the previous state and the previous token are all a step needs."""
-    model, batch = bench.model(data.draw(bench.any_config), seed), some_pairs(bench, data, seed)
+    model, batch = bench.exact(data.draw(bench.any_config), seed), some_pairs(bench, data, seed)
     with torch.inference_mode():
         memory = model.encode(batch.source)
         at_once = model.decode(batch.target_in, memory).logits()
@@ -39,7 +39,7 @@ def test_step_by_step_equals_all_at_once(bench: Any, data: st.DataObject, seed: 
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_batch_mates_never_change_the_logits(bench: Any, data: st.DataObject, seed: int) -> None:
-    model, batch = bench.model(data.draw(bench.any_config), seed), some_pairs(bench, data, seed)
+    model, batch = bench.exact(data.draw(bench.any_config), seed), some_pairs(bench, data, seed)
     with torch.inference_mode():
         together = bench.logits(model, batch)
         alone = [bench.logits(model, batch.alone(row)) for row in range(len(batch.source))]
@@ -51,7 +51,7 @@ def test_batch_mates_never_change_the_logits(bench: Any, data: st.DataObject, se
 def test_fillers_in_a_fixed_room_change_no_logit(
     bench: Any, data: st.DataObject, fillers: int, seed: int
 ) -> None:
-    model, batch = bench.model(data.draw(bench.any_config), seed), some_pairs(bench, data, seed)
+    model, batch = bench.exact(data.draw(bench.any_config), seed), some_pairs(bench, data, seed)
     filled = replace(
         batch, source=bench.fill(batch.source, fillers), target_in=bench.fill(batch.target_in, fillers)
     )
@@ -66,7 +66,7 @@ def test_changing_a_token_changes_no_logit_before_it(
     bench: Any, data: st.DataObject, T: int, seed: int
 ) -> None:
     """Row 9: causality, for every architecture."""
-    model, batch = bench.model(data.draw(bench.any_config), seed), bench.batch([3, 5], T, seed)
+    model, batch = bench.exact(data.draw(bench.any_config), seed), bench.batch([3, 5], T, seed)
     t = data.draw(st.integers(1, T - 1))
     with torch.inference_mode():
         memory = model.encode(batch.source)
@@ -152,7 +152,7 @@ def test_every_parameter_receives_a_finite_non_zero_gradient(
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_recording_changes_no_logit(bench: Any, data: st.DataObject, seed: int) -> None:
-    model = bench.model(data.draw(bench.any_config), seed).double()
+    model = bench.exact(data.draw(bench.any_config), seed).double()
     batch, ops = bench.batch([2, 5, 3], [4, 1, 6], seed), RecordingBackend(record=True)
     with torch.inference_mode():
         plain, recorded = bench.logits(model, batch), bench.logits(model.using(ops), batch)

@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jumok.backends.edits import Edits
 from jumok.backends.recording import RecordingBackend
 from jumok.config import LuongConfig, RnnConfig, TransformerConfig
+from jumok.edits import Edits
 from jumok.models.cache import TransformerState
 from jumok.models.interface import Seq2Seq
 

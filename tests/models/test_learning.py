@@ -38,7 +38,8 @@ LESSONS = {
     "rnn": Lesson(
         RnnConfig(width=96, dropout=0),
         (2, 4),
-        TrainingConfig(max_steps=400, lr=1e-2, warmup=20, schedule="cosine", label_smoothing=0),
+        TrainingConfig(max_steps=300, lr=1e-2, warmup=20, schedule="cosine", label_smoothing=0),
+        rows=64,
     ),
     "luong": Lesson(
         LuongConfig(width=64, dropout=0),
@@ -49,8 +50,9 @@ LESSONS = {
         TransformerConfig(
             width=64, heads=4, feedforward=128, encoder_layers=1, decoder_layers=2, dropout=0, norm="pre"
         ),
-        (3, 6),
-        TrainingConfig(max_steps=220, lr=3e-3, warmup=20, schedule="cosine", label_smoothing=0),
+        (3, 5),
+        TrainingConfig(max_steps=200, lr=3e-3, warmup=20, schedule="cosine", label_smoothing=0),
+        rows=64,
     ),
 }
 TASKS: dict[str, Callable[[Sequence], Sequence]] = {"copy": lambda x: x, "reverse": lambda x: x[::-1]}

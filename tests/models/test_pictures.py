@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from jumok.backends.edits import Edits, PositionEdit
 from jumok.backends.recording import RecordingBackend
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.edits import Edits, PositionEdit
 from jumok.models.build import build_model
 from jumok.models.cost import count_parameters, forward_cost, measured_flops, parameters
 from jumok.models.interface import Seq2Seq

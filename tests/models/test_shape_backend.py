@@ -1,6 +1,7 @@
 """Every tensor of a pass follows from the ones that it says it was made of: recomputed here in NumPy."""
 
 from dataclasses import replace
+from math import erf, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,23 @@ CONFIGS: list[ModelConfig] = [
     TransformerConfig(**SMALL, norm="pre", positions="learned", tied=False),
     TransformerConfig(**SMALL, norm="none", residual=False, scaled=False, positions="none"),
     TransformerConfig(**SMALL, copy=True),
+    TransformerConfig(
+        **SMALL, positions="relative", rms_norm=True, norm="pre", activation="gelu_tanh", gated=True
+    ),
+    TransformerConfig(
+        **SMALL, positions="relative", scaled=False, rms_norm=True, activation="silu", head_width=5
+    ),
+    TransformerConfig(
+        **SMALL,
+        positions="learned",
+        activation="gelu",
+        embedding_norm=True,
+        embedding_scaled=False,
+        logits_bias=True,
+    ),
+    TransformerConfig(
+        **SMALL, embedding_norm=True, rms_norm=True, norm="pre", gated=True, projection="split"
+    ),
 ]
 OPAQUE = {
     "h_t-1",
@@ -113,8 +131,20 @@ def again(row: ShapeRow, x: list[np.ndarray]) -> np.ndarray:  # noqa: C901
             return x[0].var(-1, keepdims=True)
         case "norm":
             return (x[0] - x[1]) / np.sqrt(x[2] + n) * x[3] + x[4]
+        case "square":
+            return (x[0] ** 2).mean(-1, keepdims=True)
+        case "rms":
+            return x[0] / np.sqrt(x[1] + n) * x[2]
         case "relu":
             return np.maximum(0, x[0])
+        case "gelu":
+            return x[0] * np.vectorize(lambda one: (1 + erf(one / sqrt(2))) / 2)(x[0])
+        case "gelu_tanh":
+            return x[0] * (1 + np.tanh(sqrt(2 / pi) * (x[0] + 0.044715 * x[0] ** 3))) / 2
+        case "silu":
+            return x[0] * sigmoid(x[0])
+        case "times":
+            return x[0] * x[1]
         case "tanh":
             return np.tanh(x[0])
         case "gate":

@@ -38,6 +38,23 @@ CONFIGS: tuple[ModelConfig, ...] = (
     TransformerConfig(
         encoder_layers=1, decoder_layers=1, width=4, heads=1, feedforward=4, positions="rotary", norm="none"
     ),
+    TransformerConfig(
+        encoder_layers=1,
+        decoder_layers=1,
+        width=6,
+        heads=2,
+        head_width=5,
+        feedforward=7,
+        norm="pre",
+        rms_norm=True,
+        positions="relative",
+        buckets=6,
+        max_distance=9,
+        activation="gelu",
+        gated=True,
+        embedding_norm=True,
+        logits_bias=True,
+    ),
 )
 VOCABULARIES = (4, 5, 100, 260, 277)
 """Of the target: too few pieces for all bytes, too."""

@@ -11,11 +11,26 @@ import numpy as np
 
 from jumok.architectures import LuongConfig, ModelConfig, TransformerConfig
 from jumok.native.model import NativeModel, SearchOptions
+from jumok.native.record import Probe
 from jumok.native.weights import PackedWeights, Type, layout, pack_weights
 
 SHAPES: tuple[ModelConfig, ...] = (
     # Wide enough that threads share the blocks of a matrix, as they do for one sentence.
     TransformerConfig(width=256, heads=4, feedforward=256, encoder_layers=1, decoder_layers=1),
+    TransformerConfig(
+        width=128,
+        heads=2,
+        head_width=96,
+        feedforward=300,
+        encoder_layers=1,
+        decoder_layers=1,
+        norm="pre",
+        positions="relative",
+        activation="silu",
+        gated=True,
+        rms_norm=True,
+        logits_bias=True,
+    ),
     LuongConfig(width=32, cell="gru", score="general"),
 )
 VOCABULARY = 600
@@ -37,7 +52,18 @@ def ask(model: NativeModel, threads: int) -> list[Any]:
     batch = model.search(MANY, [4] * len(MANY), SearchOptions(beam=2, rows=8), threads=threads)
     alone = model.search(ONE, [12], SearchOptions(beam=2, min_len=11), threads=threads)
     scored = model.score(MANY, [list(answers[0].ids) for answers in batch], threads=threads)
-    return [batch, alone, scored]
+    return [batch, alone, scored, seen(model, threads)]
+
+
+def seen(model: NativeModel, threads: int) -> list[bytes]:
+    """What a greedy search records of every sentence, in memory that the threads share."""
+    room = model.recording(MANY, [4] * len(MANY), stages=[("cross", 0)])
+    found = model.search(
+        MANY, [4] * len(MANY), SearchOptions(beam=1), threads=threads, looker=Probe(recording=room)
+    )
+    recorded = [room.read(place, len(best.ids) + best.finished) for place, [best, *_] in enumerate(found)]
+    parts = [[one.parts, *one.attention.values()] for one in recorded]
+    return [array.tobytes() for some in parts for group in some for array in group.values()]
 
 
 def check(callers: int, rounds: int) -> list[str]:

@@ -27,6 +27,8 @@ SHAPES: dict[str, ModelConfig] = {
     for norm in ("post", "pre", "none")
     for positions in ("sinusoidal", "learned", "rotary", "none")
 } | {
+    "t5": CONFIGS["t5"],
+    "bart": CONFIGS["bart"],
     "unscaled": TransformerConfig(**{**SMALL, "heads": 1}, scaled=False),
     "dot": LuongConfig(width=12, score="dot"),
     "general": CONFIGS["luong"],

@@ -1,8 +1,9 @@
 """Each kernel against its numpy twin, on every instruction set this CPU has."""
 
 import ctypes as c
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -280,8 +281,11 @@ def test_looked_up_and_selected_rows(kind: int, seed: int, n: int, k: int) -> No
     d=st.integers(1, 100),
     add=st.booleans(),
     shift=st.sampled_from([0, 100]),
+    rms=st.booleans(),
+    epsilon=st.sampled_from([1e-5, 1e-6, 0.1]),
 )
-def test_layer_norm(seed: int, rows: int, d: int, *, add: bool, shift: int) -> None:
+def test_norm(seed: int, rows: int, d: int, *, add: bool, shift: int, rms: bool, epsilon: float) -> None:
+    """Of the root mean square alone where there is no bias."""
     rng = np.random.default_rng(seed)
     x, more, weight, bias = (
         normal(rng, rows, d) + np.float32(shift),
@@ -290,12 +294,14 @@ def test_layer_norm(seed: int, rows: int, d: int, *, add: bool, shift: int) -> N
         normal(rng, d),
     )
     whole, y = guarded((rows, d))
-    lib.jm_layer_norm(at(y), at(x), at(more) if add else None, at(weight), at(bias), rows, d)
+    given = (at(more) if add else None, at(weight), None if rms else at(bias), c.c_float(epsilon), rows, d)
+    lib.jm_norm(at(y), at(x), *given)
     v = (x + more if add else x).astype(np.float64)
-    theirs = (v - v.mean(1, keepdims=True)) / np.sqrt(v.var(1, keepdims=True) + 1e-5) * weight + bias
+    v = v if rms else v - v.mean(1, keepdims=True)
+    theirs = v / np.sqrt((v * v).mean(1, keepdims=True) + epsilon) * weight + (0 if rms else bias)
     np.testing.assert_allclose(y, theirs, atol=2e-4 if shift else 1e-5, rtol=1e-4 if shift else 1e-5)
     assert unharmed(whole)
-    lib.jm_layer_norm(at(x), at(x), at(more) if add else None, at(weight), at(bias), rows, d)
+    lib.jm_norm(at(x), at(x), *given)
     assert np.array_equal(x, y)
 
 
@@ -328,6 +334,63 @@ def test_tanh_and_sigmoid(name: str) -> None:
     assert np.isnan(mapped(name, np.array([np.nan], np.float32))).all()
 
 
+def distribution(x: Array) -> Array:
+    """The normal distribution function; erfc keeps its digits where the tail is thin."""
+    return np.array([0.5 * math.erfc(-one / math.sqrt(2)) for one in x.tolist()])
+
+
+def sigmoid(x: Array) -> Array:
+    return np.where(x < 0, np.exp(np.minimum(x, 0)), 1) / (1 + np.exp(-np.abs(x)))
+
+
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "gelu": lambda x: x * distribution(x),
+    "gelu_tanh": lambda x: x * sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)),
+    "silu": lambda x: x * sigmoid(x),
+}
+
+
+def activated(name: str, x: Array, gate: Array | None = None) -> Array:
+    rows, n = x.shape
+    whole, y = guarded((rows, n + 3))
+    y[:, :n] = x
+    kind, wide, held = list(ACTIVATIONS).index(name), c.c_int64(n + 3), None if gate is None else at(gate)
+    lib.jm_activate(kind, at(y), wide, held, c.c_int64(n), rows, n)
+    assert unharmed(whole)
+    assert (y[:, n:] == 77).all()
+    return y[:, :n].copy()
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_keep_six_digits(name: str) -> None:
+    x = np.concatenate([np.linspace(-14, 14, 40_003), [0.0, -0.0, 1e-6, -1e-6, 1e-30, -1e-38]])
+    x = x.astype(np.float32)
+    ours, exact = activated(name, x[None])[0], ACTIVATIONS[name](x.astype(np.float64))
+    within = np.where(np.abs(x) <= 3, 1e-6 * np.abs(exact) + 1e-38, np.maximum(5e-6 * np.abs(exact), 1e-12))
+    assert (np.abs(ours - exact) <= within).all()
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_of_what_is_extreme(name: str) -> None:
+    """Far left they are nothing, far right the number itself; what is not a number stays none."""
+    x = np.array([[-3e38, -1e20, -1e5, -200, 200, 1e5, 1e20, 3e38]], np.float32)
+    assert np.array_equal(activated(name, x), np.maximum(x, 0))
+    assert np.isnan(activated(name, np.array([[np.nan]], np.float32))).all()
+    assert not np.isfinite(activated(name, np.array([[np.inf]], np.float32))).any()
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+@FEW
+@given(seed=SEED, rows=st.integers(1, 4), n=st.integers(1, 70))
+def test_a_gate_multiplies(name: str, seed: int, rows: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, gate = normal(rng, rows, n), normal(rng, rows, n)
+    assert np.array_equal(activated(name, x, gate), activated(name, x) * gate)
+    alone = np.concatenate([activated(name, x[r : r + 1], gate[r : r + 1]) for r in range(rows)])
+    assert np.array_equal(activated(name, x, gate), alone)
+
+
 @FEW
 @given(seed=SEED, n=st.integers(1, 100), d=st.integers(1, 100))
 def test_small_sums(seed: int, n: int, d: int) -> None:
@@ -351,6 +414,8 @@ class Memory(c.Structure):
         *((name, c.c_int64) for name in ("head", "stride")),
         ("index", c.c_void_p),
         *((name, c.c_int32) for name in ("n", "half")),
+        ("near", c.c_void_p),
+        ("near_head", c.c_int64),
     ]
 
 
@@ -453,6 +518,39 @@ def test_attention_over_bfloat16(
     assert np.array_equal(ours, np.concatenate(alone))
 
 
+@pytest.mark.parametrize("half", [False, True])
+@FEW
+@given(seed=SEED, rows=st.integers(1, 40), n=st.integers(1, 40), heads=st.integers(1, 3), size=SIZE)
+def test_attention_knows_how_far_a_key_is(
+    *, half: bool, seed: int, rows: int, n: int, heads: int, size: int
+) -> None:
+    """A number for each distance and head is added to the scores."""
+    rng = np.random.default_rng(seed)
+    q, keys, values = (normal(rng, k, heads * size) for k in (rows, n, n))
+    keys, values = rounded(keys), rounded(values)
+    line = rows + n - 1 + 15  # distances from 1 - rows to n - 1, and what is read behind them
+    near = np.full((heads, line), np.nan, np.float32)
+    near[:, : rows + n - 1] = normal(rng, heads, rows + n - 1) * 3
+    memory = Memory(at(keys), at(values), size, heads * size, None, n, 0)
+    if half:
+        small = [
+            halved(m.reshape(n, heads, size).transpose(1, 0, 2).reshape(-1, size)) for m in (keys, values)
+        ]
+        long = small[0].shape[1]
+        memory = Memory(at(small[0]), at(small[1]), n * long, long, None, n, 1)
+    memory.near, memory.near_head = at(near, rows - 1), line
+    ours = asked(q, heads, 0.3, memory)
+    split = [m.reshape(-1, heads, size).transpose(1, 0, 2).astype(np.float64) for m in (q, keys, values)]
+    scores = 0.3 * split[0] @ split[1].transpose(0, 2, 1)  # (heads, rows, n)
+    scores += near[:, rows - 1 + np.arange(n)[None, :] - np.arange(rows)[:, None]]
+    weights = np.exp(scores - scores.max(axis=2, keepdims=True))
+    theirs = (weights / weights.sum(axis=2, keepdims=True)) @ split[2]
+    np.testing.assert_allclose(ours, theirs.transpose(1, 0, 2).reshape(rows, -1), atol=2e-5)
+    last = Memory(*(getattr(memory, name) for name, _ in Memory._fields_))
+    last.near = at(near)  # the last query alone
+    assert np.array_equal(asked(q[-1:], heads, 0.3, last), ours[-1:])
+
+
 @FEW
 @given(seed=SEED, rows=st.integers(1, 4), size=SIZE)
 def test_bfloat16_is_rounded_to_even(seed: int, rows: int, size: int) -> None:
@@ -482,6 +580,7 @@ def test_extreme_numbers_are_the_same_on_every_level(seed: int, size: int, *, fi
         assert lib.jm_set_level(level) == 0
         codes, scale, sums = quantised(x)
         exps = {name: mapped(name, x) for name in ("jm_exp", "jm_tanh", "jm_sigmoid")}
+        exps |= {name: activated(name, x) for name in ACTIVATIONS}
         bits = np.sort(halved(x), axis=1)
         product, listed = linear(w, x), [np.append(best(row, 3, None)[1], -1) for row in x]
         same = {"codes": codes, "scale": scale, "sums": sums, "bits": bits, "best": np.concatenate(listed)}

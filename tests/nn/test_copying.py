@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jumok.backends.edits import Edits
 from jumok.backends.recording import RecordingBackend
 from jumok.backends.torch import TorchBackend
+from jumok.edits import Edits
 from jumok.models.sentences import Sentences
 from jumok.nn.copying import COPY, Copying, Pointed
 from jumok.nn.edit import AttentionEdit

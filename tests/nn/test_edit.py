@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from jumok.backends.edits import Edits
 from jumok.backends.recording import RecordingBackend
+from jumok.edits import Edits
 from jumok.nn.attention import LuongAttention
 from jumok.nn.edit import AttentionEdit
 from jumok.nn.functional import Stages, attention_stages, causal_mask, length_mask

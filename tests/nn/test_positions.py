@@ -17,9 +17,7 @@ from jumok.nn.positions import (
     LearnedPositions,
     NoPositions,
     SinusoidalPositions,
-    exchanged,
     rotate,
-    shuffled,
     sinusoidal,
 )
 
@@ -109,29 +107,6 @@ def test_without_positions_nothing_is_added(positions: torch.nn.Module) -> None:
 def turned(x: Tensor, positions: Tensor) -> Tensor:
     """x (L, H, K) turned by these positions (L,)."""
     return rotate(x, sinusoidal(positions, x.shape[-1]).to(x.dtype))
-
-
-@settings(max_examples=20, deadline=None)
-@given(lengths=st.lists(st.integers(1, 9), min_size=1, max_size=4), seed=st.integers(0, 99))
-def test_shuffling_permutes_each_sentence_by_its_length_alone(lengths: list[int], seed: int) -> None:
-    together = shuffled(np.array(lengths), seed)
-    for own, n in zip(torch.split(together, lengths), lengths, strict=True):
-        assert sorted(own.tolist()) == list(range(n))
-        assert torch.equal(own, shuffled(np.array([n]), seed))
-
-
-def test_the_seed_decides_the_order() -> None:
-    orders = {tuple(shuffled(np.array([9]), seed).tolist()) for seed in range(5)}
-    assert len(orders) == 5
-
-
-@settings(max_examples=20, deadline=None)
-@given(first=st.integers(0, 40), seed=st.integers(0, 99))
-def test_exchanging_stays_within_blocks_of_eight_and_knows_no_end(first: int, seed: int) -> None:
-    everything = exchanged(torch.arange(48), seed)
-    for block in range(0, 48, 8):
-        assert sorted(everything[block : block + 8].tolist()) == list(range(block, block + 8))
-    assert torch.equal(exchanged(torch.tensor([first, 0]), seed), everything[[first, 0]])
 
 
 @settings(max_examples=50, deadline=None)

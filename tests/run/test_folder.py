@@ -146,13 +146,16 @@ def test_what_it_learns_may_not_change(folder: RunFolder, key: str, value: objec
 
 
 def test_other_data_is_refused_with_both_hashes(folder: RunFolder) -> None:
-    folder.check_data("a" * 64)
+    assert not folder.has_other_data("a" * 64, allowed=False)
+    assert not folder.has_other_data("a" * 64, allowed=True)
+    assert folder.has_other_data("b" * 64, allowed=True)
     with pytest.raises(DataError) as caught:
-        folder.check_data("b" * 64)
+        folder.has_other_data("b" * 64, allowed=False)
     assert str(caught.value) == (
         f"the data has changed since the run in {folder.path} began\n"
         f"  then sha256 {'a' * 64}\n  now  sha256 {'b' * 64}\n"
-        "  restore the files, choose another --out, or pass --allow-data-change"
+        "  restore the files, or pass --allow-data-change; to teach its model something new, "
+        f"start another run from it: jumok train --from {folder.path} --out …"
     )
 
 
@@ -185,7 +188,7 @@ def test_a_record_that_was_changed_is_refused(
 ) -> None:
     record = folder.path / "run.json"
     record.write_bytes(change(record.read_bytes()))
-    for read in (lambda: folder.read({}), lambda: folder.check_data("x")):
+    for read in (lambda: folder.read({}), lambda: folder.has_other_data("x", allowed=True)):
         with pytest.raises(ConfigError, match="run.json was changed since the run began") as caught:
             read()
         assert reason in str(caught.value)

@@ -7,18 +7,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.config import LuongConfig, RnnConfig, RunConfig, TextConfig, TrainingConfig, TransformerConfig
+from jumok.config import (
+    LuongConfig,
+    RnnConfig,
+    RunConfig,
+    StartConfig,
+    TextConfig,
+    TrainingConfig,
+    TransformerConfig,
+)
 from jumok.models.build import build_model
 from jumok.run.forecast import (
     EFFICIENCY,
     SecondForecast,
     active_weights,
     all_weights,
+    held_bytes,
     need_of,
     parts_that_fit,
     piece_tokens,
     refuse_too_large,
     tokens_per_second,
+    work_left,
 )
 from jumok.run.machine import Machine
 
@@ -161,3 +171,44 @@ def test_a_forecast_that_holds_is_left_alone(planned: float) -> None:
 def test_a_run_that_is_over_before_has_nothing_to_correct() -> None:
     assert second_look(planned=1, speed=0.1) == []
     assert second_look(planned=1, speed=100.0) != []  # however slow its steps are
+
+
+def started(**training: Any) -> RunConfig:
+    """The base model, started from another one."""
+    changed = replace(BASE.training, **training)
+    return replace(BASE, start=StartConfig(model="m"), training=changed)
+
+
+def test_frozen_weights_and_adapters_take_less_memory() -> None:
+    whole = held_bytes(started())
+    half = held_bytes(started(freeze="encoder,embeddings"))
+    none = held_bytes(started(freeze="encoder,decoder,embeddings"))
+    adapters = held_bytes(started(lora=8))
+    assert none < half < whole < held_bytes(started(anchor=1.0)) == held_bytes(started(ema=0.9))
+    assert none == pytest.approx(whole / 3)  # the weights and their copies
+    assert none < adapters < whole
+    assert adapters < held_bytes(started(lora=8, ema=0.9))
+    recurrent = replace(started(freeze="encoder"), model=LuongConfig())
+    assert held_bytes(recurrent) == held_bytes(replace(started(), model=LuongConfig()))
+
+
+def test_frozen_layers_take_less_time() -> None:
+    assert work_left(started()) == 1
+    encoder, both = work_left(started(freeze="encoder")), work_left(started(freeze="encoder,embeddings"))
+    assert 0.5 < both < encoder < 1
+    assert work_left(replace(started(freeze="encoder"), model=RnnConfig())) == 1
+    slow, fast = (tokens_per_second(one, CPU) for one in (started(), started(freeze="encoder,embeddings")))
+    assert fast == pytest.approx(slow / both)
+
+
+def test_options_of_a_transformer_are_in_its_forecast() -> None:
+    def need(**options: Any) -> Any:
+        return need_of(replace(BASE, model=replace(BASE.model, **options)), H200)
+
+    plain = need()
+    assert need(gated=True).at_rest > plain.at_rest
+    assert need(gated=True).per_token > need(activation="gelu").per_token > plain.per_token
+    assert need(head_width=32).at_rest < plain.at_rest
+    assert need(head_width=32).per_token < plain.per_token
+    assert need(positions="relative").per_token > plain.per_token
+    assert need(rms_norm=True, logits_bias=True).at_rest == plain.at_rest

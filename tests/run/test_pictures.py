@@ -16,9 +16,10 @@ from jumok.data.picture_store import PictureStore
 from jumok.data.reader import survey
 from jumok.errors import ConfigError, DataError
 from jumok.images.patches import PatchReader
+from jumok.run.corpora import open_corpora
 from jumok.run.machine import Machine
 from jumok.run.plan import make_plan
-from jumok.run.prepare import open_corpora, reopen
+from jumok.run.prepare import reopen
 from jumok.run.train import RunCallbacks, RunRequest, TrainedRun, run
 from jumok.settings import nest, parse_config
 from jumok.training.updates import packs, sorting_lengths

@@ -14,8 +14,8 @@ from jumok.data.survey import Survey
 from jumok.errors import ConfigError
 from jumok.run.forecast import active_weights
 from jumok.run.machine import Machine
-from jumok.run.plan import Plan, check_given, fitting_batch, is_language, make_plan
-from jumok.settings import config_to_dict, flatten, known_names, parse_config
+from jumok.run.plan import Plan, fitting_batch, is_language, make_plan
+from jumok.settings import check_given, config_to_dict, flatten, known_names, parse_config
 
 CPU = Machine("cpu", "CPU", 2, 8 * 2**30, bf16=False, gflops=50.0)
 GPU = Machine("cuda", "GPU", 8, 80 * 2**30, bf16=True, gflops=700_000.0)
@@ -167,6 +167,17 @@ def test_languages_as_the_file_says() -> None:
 )
 def test_models_that_translate_learn_marks(given: dict[str, Any], *, marks: bool) -> None:
     assert make_plan(given, found(), CPU).config.text.marks is marks
+
+
+def test_a_transformer_that_translates_on_a_cpu_is_taught_to_align() -> None:
+    given = {"data.source": "train.en", "data.target": "train.ko", "model.arch": "transformer"}
+    plan = make_plan(given, found(), CPU)
+    assert plan.config.training.align == 0.5
+    assert reasons(plan)["training.align"].startswith("a head learns which word is from which")
+    others = [{"model.arch": "luong"}, {"training.batches": "packed"}, {"training.align": 0.0}]
+    for other in (*others, {"data.target": "other.en"}):
+        assert make_plan(given | other, found(), CPU).config.training.align == 0
+    assert make_plan(given, found(), GPU).config.training.align == 0
 
 
 def test_single_characters_are_more_pieces() -> None:

@@ -17,7 +17,8 @@ from jumok.config import RunConfig
 from jumok.data.reader import examine
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.evaluation.lengths import count_lengths
-from jumok.run.prepare import Prepared, open_corpora, prepare, read_corpora
+from jumok.run.corpora import open_corpora, read_corpora
+from jumok.run.prepare import Prepared, prepare
 from jumok.settings import nest, parse_config
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import Tokenizer

@@ -1,5 +1,6 @@
 """A run in plain lines, as a log and a notebook have it."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 import jumok
 from jumok.config import ENDLESS
-from jumok.run.report import event_line
+from jumok.run.report import SpacedLines, event_line
 from jumok.run.train import RunCallbacks
 from tests.run.conftest import quick_settings
 
@@ -73,3 +74,15 @@ def test_python_writes_how_it_goes_unless_it_is_told_not_to(
     jumok.train(out=corpus / "quiet", overrides=given, quiet=True)
     jumok.train(out=corpus / "heard", overrides=given, callbacks=RunCallbacks())
     assert capsys.readouterr().err == ""
+
+
+def test_lines_about_training_come_soon_and_then_further_apart() -> None:
+    spaced = SpacedLines()
+    times = range(1, 3000)  # an event a second
+    said = [now for now in times if spaced.due({"type": "train", "elapsed_s": now})]
+    gaps = [after - before for before, after in pairwise(said)]
+    assert said[:6] == [1, 2, 3, 4, 5, 7]
+    assert gaps == sorted(gaps)
+    assert gaps[-1] == 30
+    assert spaced.due({"type": "valid", "step": 5, "loss": 1.0})
+    assert spaced.due({"type": "train", "elapsed_s": 1.0})  # a clock that begins again

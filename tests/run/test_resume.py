@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import time
 from hashlib import sha256
@@ -16,8 +17,8 @@ from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.config import ARCHS
 from tests.run.conftest import tiny_settings
 
-KILLS = {"transformer": 6, "luong": 2, "rnn": 2}  # every restart takes seconds
-STEPS = 35  # for each kill, more than a run gets on before it comes
+KILLS = {"transformer": 4, "luong": 2, "rnn": 2}  # every restart takes seconds
+STEPS = 20  # for each kill, about what a run gets on before it comes
 
 
 def train_in_child(given: dict[str, Any], out: str, stop_at: int | None, wait_after: int | None) -> None:
@@ -126,6 +127,14 @@ def progress_of(out: Path) -> int:
         {"training.batches": "packed", "training.rdrop": 1.0, "data.max_length": 30},
         {"training.threads": 2, "training.batch_tokens": 3000},
         {"training.precision": "bf16", "model.copy": True},
+        {
+            "model.positions": "relative",
+            "model.rms_norm": True,
+            "model.gated": True,
+            "model.activation": "silu",
+            "model.logits_bias": True,
+            "training.precision": "bf16",
+        },
         {"training.align": 0.5, "training.threads": 2, "training.batch_tokens": 3000},
         {
             "training.precision": "bf16",
@@ -137,9 +146,51 @@ def progress_of(out: Path) -> int:
     ids=lambda change: "-".join(f"{key}={value}" for key, value in change.items()),
 )
 def test_every_kind_of_training_resumes_exactly(change: dict[str, Any], corpus: Path, tmp_path: Path) -> None:
-    given = tiny_settings("transformer", corpus) | {"training.max_steps": 30} | change
+    few = {"training.max_steps": 16, "training.validate_every": 6}
+    given = tiny_settings("transformer", corpus) | few | change
     finish(given, tmp_path / "whole")
-    finish(given, tmp_path / "broken", stop_at=13)
+    finish(given, tmp_path / "broken", stop_at=9)
     finish(given, tmp_path / "broken")
     assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
     assert last_weights(tmp_path / "broken") == last_weights(tmp_path / "whole")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"training.lora": 4, "training.ema": 0.9, "start.extend_vocabulary": 5},
+        {
+            "training.anchor": 5.0,
+            "training.freeze": "encoder",
+            "training.batches": "packed",
+            "data.max_length": 30,
+        },
+        {"training.lora": 2, "training.threads": 2, "training.batch_tokens": 3000, "training.rdrop": 1.0},
+        {"training.optimizer": "muon", "training.anchor": 1.0, "training.ema": 0.9},
+    ],
+    ids=lambda change: "-".join(f"{key}={value}" for key, value in change.items()),
+)
+def test_a_run_from_a_model_is_killed_and_goes_on_exactly(
+    change: dict[str, Any], corpus: Path, tmp_path: Path
+) -> None:
+    parent = tiny_settings("transformer", corpus) | {"training.max_steps": 10, "training.warmup": 2}
+    finish(parent, tmp_path / "parent")
+    keep = {"start.keep": parent["data.source"], "start.keep_target": parent["data.target"]}
+    given = {key: value for key, value in parent.items() if not key.startswith(("model.", "text."))}
+    given |= {"start.model": str(tmp_path / "parent"), "training.max_steps": 20, "training.patience": 0}
+    given |= keep | change
+    finish(given, tmp_path / "whole")
+    child = start(given, tmp_path / "broken", wait_after=13)
+    while child.is_alive() and max(losses_so_far(tmp_path / "broken"), default=0) < 13:
+        time.sleep(0.01)
+    os.kill(child.pid, signal.SIGKILL)
+    child.join(60)
+    shutil.rmtree(tmp_path / "parent")  # what it needs of its parent it has kept
+    finish(given, tmp_path / "broken")
+    assert losses(tmp_path / "broken") == losses(tmp_path / "whole")
+    assert last_weights(tmp_path / "broken") == last_weights(tmp_path / "whole")
+
+
+def losses_so_far(out: Path) -> dict[int, tuple[str, str]]:
+    return losses(out) if (out / "metrics.jsonl").exists() else {}

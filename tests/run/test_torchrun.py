@@ -260,3 +260,26 @@ def test_shared_out_weights_learn_the_same_and_are_saved_whole(
     alone = given | {"training.max_steps": 8, "training.shard": False}  # it is a checkpoint like any other
     go(alone, str(tmp_path / "two"), allow=True)
     assert list(losses(tmp_path / "two"))[-1] == 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"training.lora": 4, "training.freeze": "encoder"},
+        {"training.shard": True, "training.anchor": 3.0, "training.freeze": "embeddings"},
+    ],
+    ids=str,
+)
+def test_two_processes_teach_a_model_as_one_does(
+    change: dict[str, Any], corpus: Path, tmp_path: Path
+) -> None:
+    parent = settings(corpus)
+    go(parent, str(tmp_path / "parent"))
+    given = {key: value for key, value in parent.items() if not key.startswith(("model.", "text."))}
+    given |= {"start.model": str(tmp_path / "parent"), "model.dropout": 0.0, "training.optimizer": "adamw"}
+    alone = {key: value for key, value in change.items() if key != "training.shard"}
+    go(given | alone | {"training.accumulate": 2}, str(tmp_path / "one"))
+    assert together(2, go, given | change, str(tmp_path / "two")) == [0, 0]
+    assert validations(tmp_path / "two") == pytest.approx(validations(tmp_path / "one"), rel=1e-4)
+    assert numbers(tmp_path / "two") == pytest.approx(numbers(tmp_path / "one"), rel=1e-3)

@@ -84,7 +84,7 @@ def test_samples_and_curves_are_files(trained: TrainedRun) -> None:
 
 def test_the_configuration_is_complete_and_reads_back(trained: TrainedRun) -> None:
     assert parse_config(nested := read_nested(trained.folder / "config.toml")) == trained.config
-    assert {"model", "text", "data", "image", "training", "decoding", "seed"} == nested.keys()
+    assert {"model", "text", "data", "image", "start", "training", "decoding", "seed"} == nested.keys()
     start = events_of(trained.folder, "start")[0]
     assert start["seed"] == trained.config.seed
 

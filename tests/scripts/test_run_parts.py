@@ -15,7 +15,12 @@ broken:
 \t@exit 3
 bare:
 \t@exit 1
-.PHONY: ready good broken bare
+left right:
+\t@touch $@.here; for i in $$(seq 6000); do test -e left.here -a -e right.here && break; sleep 0.01; done
+\t@test -e left.here -a -e right.here
+\t@echo $@ begins
+\t@echo $@ ends
+.PHONY: ready good broken bare left right
 """
 
 
@@ -52,6 +57,22 @@ def test_without_the_first_part_nothing_can_run(tmp_path: Path) -> None:
     assert found == ["FAILED bare", "not run good", "FAILED bare, good"]
 
 
+def test_parts_side_by_side_wait_for_each_other_and_do_not_mix_their_words(tmp_path: Path) -> None:
+    code, said, found = run(tmp_path, "ready", "left+right", "good")
+    assert (code, found) == (0, ["passed ready", "passed left", "passed right", "passed good", "passed all"])
+    for name in ("left", "right"):
+        assert f"== {name}\n{name} begins\n{name} ends\n" in said
+    assert said.index("right ends") < said.index("good is fine")
+
+
+def test_what_runs_beside_the_first_part_runs_all_the_same(tmp_path: Path) -> None:
+    code, said, found = run(tmp_path, "bare+good", "ready")
+    assert code == 1
+    assert "good is fine" in said
+    assert "ready is fine" not in said
+    assert found == ["FAILED bare", "passed good", "not run ready", "FAILED bare, ready"]
+
+
 def test_all_is_well(tmp_path: Path) -> None:
     code, _, found = run(tmp_path, "ready", "good")
     assert (code, found) == (0, ["passed ready", "passed good", "passed all"])
@@ -61,5 +82,5 @@ def test_make_test_runs_every_part() -> None:
     makefile = (SCRIPT.parents[1] / "Makefile").read_text()
     [parts] = [line for line in makefile.splitlines() if "scripts/run_parts.py" in line]
     for name in ("setup", "native", "lint", "types", "web", "chromium", "unit", "browser", "sanitize"):
-        assert f" {name}" in parts
+        assert name in parts.replace("+", " ").split()
         assert f"\n{name}:" in makefile

@@ -22,7 +22,7 @@ from tests.decoding.conftest import TINY, untrained
 
 from jumok.checkpoint.bundled import bundled
 from jumok.decoding.translator import Translator, load
-from jumok.explain.watched import Watched
+from jumok.explain.watching import Watched
 from jumok.server.app import build_app
 from jumok.server.gates.limits import Limits
 from jumok.server.serve import Server, listen

@@ -17,6 +17,8 @@ def test_options_are_those_of_a_translator() -> None:
         "long",
         "sentences",
         "protect",
+        "to",
+        "from_language",
     }
     assert set(SearchFields.model_fields) - {"model"} <= known
     assert known - set(SearchFields.model_fields) == {"prefix", "batch_tokens"}

@@ -9,14 +9,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx2
 import pytest
-from tests.server.conftest import read_answer, wait_until
+from tests.server.conftest import Serve, read_answer, wait_until
 
 from jumok.errors import ConfigError
 from jumok.server.app import build_app
 from jumok.server.gates.limits import Limits
+from jumok.server.reload import Reloader
 from jumok.server.serve import Server, address_of, cannot_bind, listen, make_config
 from jumok.server.settings import ServerSettings
 
@@ -148,3 +150,35 @@ def test_a_drain_has_an_end() -> None:
         server.services.running = running
         server.handle_exit(signal.SIGTERM, None)
         assert asyncio.run(server.on_tick(1)) is ends
+
+
+def test_a_hang_up_loads_again_unless_the_terminal_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    reloader = Reloader(build_app({}).state.services, {}, pytest.fail)
+    monkeypatch.setattr(reloader, "ask", lambda: asked.append(True))
+    monkeypatch.setattr("jumok.server.serve.terminals", lambda: frozenset({0, 1}))
+    server = Server(build_app({}), ServerSettings(), lambda: None, reloader)
+    server.handle_hang_up()
+    assert (asked, server.services.draining) == ([True], False)
+    monkeypatch.setattr("jumok.server.serve.terminals", lambda: frozenset())
+    server.handle_hang_up()
+    assert (asked, server.services.draining) == ([True], True)
+
+
+@pytest.mark.parametrize(("proxies", "wanted"), [((), [200, 429, 429]), (("127.0.0.0/8",), [200, 200, 429])])
+def test_clients_behind_a_proxy_are_told_apart_if_it_is_trusted(
+    serve: Serve, tmp_path: Path, proxies: tuple[str, ...], wanted: list[int]
+) -> None:
+    """One client may send one correction in a minute; its address is what a trusted proxy says."""
+    body = {"source": "a", "target": "b", "model": "rnn"}
+    with (
+        serve(
+            trusted_proxies=proxies, remember=tmp_path / "kept.tsv", limits=Limits(corrections=1)
+        ) as running,
+        running.client() as client,
+    ):
+        found = [
+            client.post("/v1/corrections", json=body, headers={"X-Forwarded-For": who}).status_code
+            for who in ("192.0.2.1", "192.0.2.2", "192.0.2.2")
+        ]
+    assert found == wanted

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jumok.errors import ConfigError, DataError
-from jumok.server.settings import ServerSettings, bracketed, is_loopback, read_keys
+from jumok.server.settings import ServerSettings, is_loopback, read_keys
 
 KEY = "0123456789abcdef"
 
@@ -28,11 +28,18 @@ def test_another_address_needs_a_key_or_a_word(host: str) -> None:
 
 
 def test_names_of_the_server() -> None:
-    assert ServerSettings().hosts == {"localhost", "127.0.0.1", "[::1]"}
+    assert ServerSettings().hosts().names == {"localhost", "127.0.0.1", "[::1]"}
     there = ServerSettings(host="192.168.1.5", insecure=True, allowed_hosts=("Jumok.Example.ORG",))
-    assert there.hosts == {"localhost", "127.0.0.1", "[::1]", "192.168.1.5", "jumok.example.org"}
-    assert "0.0.0.0" not in ServerSettings(host="0.0.0.0", insecure=True).hosts
-    assert bracketed("::1") == bracketed("[::1]") == "[::1]"
+    assert there.hosts().names == {"localhost", "127.0.0.1", "[::1]", "192.168.1.5", "jumok.example.org"}
+    assert "0.0.0.0" not in ServerSettings(host="0.0.0.0", insecure=True).hosts().names
+    with pytest.raises(ConfigError, match="'http://x' is not the name of a host"):
+        ServerSettings(allowed_hosts=("http://x",))
+
+
+def test_a_proxy_is_an_address_or_a_network() -> None:
+    assert ServerSettings(trusted_proxies=("127.0.0.1", "10.0.0.0/8", "::1"))
+    with pytest.raises(ConfigError, match="'nginx' is not a network"):
+        ServerSettings(trusted_proxies=("nginx",))
 
 
 @pytest.mark.parametrize("origin", ["*", "example.org", "https://example.org/", "file://x", "https://a/b"])
@@ -68,3 +75,11 @@ def test_files_without_good_keys(tmp_path: Path, content: bytes, message: str) -
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot read the API keys: No such file"):
         read_keys(str(tmp_path / "none"))
+
+
+def test_models_are_trained_for_this_machine_unless_it_is_allowed_for_others(tmp_path: Path) -> None:
+    assert ServerSettings(train_in=tmp_path).trains
+    assert not ServerSettings().trains
+    for others in ({"allowed_hosts": ("x.org",)}, {"trusted_proxies": ("10.0.0.1",)}, {"host": "0.0.0.0"}):
+        assert not ServerSettings(train_in=tmp_path, keys=(KEY,), **others).trains  # type: ignore[arg-type]
+    assert ServerSettings(train_in=tmp_path, keys=(KEY,), host="0.0.0.0", allow_training=True).trains

@@ -13,6 +13,7 @@ from jumok.text.dropout import NONE, NOTHING, MergeTable, WordCuts, WordCutter
 from jumok.text.normalize import tidy
 from jumok.text.ragged import Ragged, ragged
 from jumok.text.tokenizer import Tokenizer, train_tokenizer
+from jumok.text.tokenizer_form import TokenizerForm
 
 LINES = [
     "the lower the lowest, 1984 and 2026! lowering towers tower over the others",
@@ -53,7 +54,9 @@ def test_any_cut_spells_the_same_text(texts: list[str], share: float, seed: int)
 
 
 def test_pieces_never_cross_a_border_of_the_tokenizer() -> None:
-    crossing = Tokenizer(["-", "a", "a-"], [("a", "-")], "bpe")  # a merge that no text could have taught
+    crossing = Tokenizer(
+        TokenizerForm(("-", "a", "a-"), (("a", "-"),), "bpe")
+    )  # a merge that no text could have taught
     cuts = WordCutter(crossing, 0.0, 1)
     found = cuts.pick(cuts.read(ids_of(["a-a"], crossing), 1), np.random.default_rng(0), 99)
     assert found.values.tolist() == crossing.encode("a-a")
@@ -77,7 +80,7 @@ def counted(drawn: list[WordCuts], tokenizer: Tokenizer = TOKENIZER) -> Counter[
 
 def test_the_share_of_merges_left_out() -> None:
     """Of a word with one merge the share p stays apart: 4,000 draws tell p to within 0.03."""
-    pair = Tokenizer([" ", " x", "x"], [(" ", "x")], "bpe")
+    pair = Tokenizer(TokenizerForm((" ", " x", "x"), ((" ", "x"),), "bpe"))
     merges, draws = MergeTable(pair), 4000
     symbols = np.array([[260], [262], [NOTHING]], dtype=np.int32)
     for share in (0.1, 0.5):

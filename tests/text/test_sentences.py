@@ -155,3 +155,9 @@ def test_a_line_of_many_marks_is_laid_out(unit: str) -> None:
     text = unit * 4_000
     laid = lay_out(text, "en")
     assert "".join(laid.join(laid.sentences)) == text
+
+
+def test_dates_in_many_languages_stay_whole() -> None:
+    lines = ("5. März 2024 kl. 14:30", "24. mars 1998 klo. 7:12", "den 5 mars 2024 kl. 14:30 – 6 mars kl. 9")
+    for line in lines:
+        assert list(lay_out(line, "mul").sentences) == [line]

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from jumok.config import TextConfig
 from jumok.text.normalize import nfc, tidy
-from jumok.text.spans import composed, place_of, source_spans, tidy_places, token_spans
+from jumok.text.spans import (
+    composed,
+    laid_out,
+    piece_bytes,
+    place_of,
+    source_spans,
+    spell,
+    tidy_places,
+    token_spans,
+)
 from jumok.text.tokenizer import EOS, Tokenizer, train_tokenizer
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
@@ -74,6 +83,20 @@ def test_any_ids_have_spans_within_what_they_write(tokenizer: Tokenizer, ids: li
     spans = token_spans(tokenizer, ids)
     assert len(spans) == len(ids)
     assert all(0 <= begin <= end <= len(written) for begin, end in spans)
+
+
+@given(st.lists(st.integers(0, 339), max_size=12))
+@settings(max_examples=100)
+def test_tokens_without_bytes_are_placed_as_the_others_are(tokenizer: Tokenizer, ids: list[int]) -> None:
+    ids = [i for i in ids if i < tokenizer.size and piece_bytes(tokenizer.pieces([i])[0]) is None]
+    parts = list(spell(ids, tokenizer.pieces(ids), tokenizer.tags))
+    ranges, written = laid_out(parts, jamo=tokenizer.jamo)
+    dropped = int(tokenizer.kind != "char" and written[:1] == " ")
+    expected = [written[begin:end].removeprefix(" ") or written[begin:end] for begin, end in ranges]
+    spans = token_spans(tokenizer, ids)
+    found = [written[dropped:][slice(*spans[part.tokens[0]])] for part in parts]
+    assert found[1:] == expected[1:]
+    assert [one.strip() for one in found[:1]] == [one.strip() for one in expected[:1]]
 
 
 def test_a_source_as_it_was_given() -> None:

@@ -22,7 +22,6 @@ from jumok.text.tokenizer import (
     BOS,
     EOS,
     FIRST,
-    MAX_FILE,
     NO_WORD,
     PAD,
     UNK,
@@ -33,6 +32,7 @@ from jumok.text.tokenizer import (
     parse_tokenizer,
     train_tokenizer,
 )
+from jumok.text.tokenizer_form import MAX_FILE
 
 LINES = [
     "the lower the lowest, 1984 and 2026!",
@@ -181,7 +181,7 @@ def test_vocabulary_is_a_limit_not_a_promise() -> None:
 def test_the_sample_of_a_long_text_is_spread_over_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SAMPLE", 2_000)
     lines = [f"{'source' if n % 2 == 0 else 'target'} {n}" for n in range(3_000)]
-    sample = module._spread(lines, lambda *_: None)
+    sample = module.spread(lines, lambda *_: None)
     assert sum(map(len, sample)) <= 2_000
     numbers = [int(line.split()[1]) for line in sample]
     assert numbers[0] < 100

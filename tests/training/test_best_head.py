@@ -1,21 +1,30 @@
 """The head that aligns best is found, and the folder says which."""
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tests.training.test_work import work_of
 
+from jumok.answers import Answer
 from jumok.architectures import AlignHead
+from jumok.checkpoint.bundled import bundled
+from jumok.checkpoint.manifest import verify
 from jumok.config import TransformerConfig
 from jumok.data.aligner import Aligner, with_links
 from jumok.data.batch import lay_rows
+from jumok.decoding.aligned import align_answers
 from jumok.decoding.heads import KEY, head_of
+from jumok.decoding.jobs import Job
+from jumok.decoding.translator import load
+from jumok.errors import ConfigError, DataError, ModelError
 from jumok.models.build import build_model
 from jumok.run.prepare import Prepared, reopen
 from jumok.run.train import TrainedRun
-from jumok.training.best_head import agreements, best_head
+from jumok.training.best_head import agreements, best_head, check_searched, find_head, head_shares
 from jumok.training.state import LoopState
 from jumok.training.step import sides_of
 
@@ -70,3 +79,53 @@ def test_a_best_checkpoint_says_which_head_aligns(trained: TrainedRun, prepared:
     assert KEY not in work.info(LoopState(), best=True)
     layers = trained.config.model.attention["cross"][0]
     assert head_of(work.config, info) == AlignHead(max(layers - 2, 0), 0, after=True)
+
+
+PAIRS = [
+    (f"den {day} mars {year}", f"{year}-03-{day:02}") for day in range(1, 25) for year in range(1990, 1995)
+]
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(bundled()["transformer"], tmp_path / "model"))
+
+
+def test_a_finished_model_is_given_its_head(copied: Path) -> None:
+    sources, targets = zip(*PAIRS, strict=True)
+    found, file = find_head(load(copied), sources, targets)
+    assert file == copied / "alignment.json"
+    assert found.mean <= found.share <= 1
+    assert head_of(load(copied).config, load(copied).info) == found.head
+    assert load(copied).translate("den 5 mars 1991", align=True).links
+    assert verify(copied) == {copied: []}
+    file.write_text(file.read_text(encoding="utf-8").replace('"layer": ', '"layer": 1'), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"(?s)alignment.json cannot be used: .*remove it, and make it"):
+        load(copied)
+
+
+def test_a_chosen_head_looks_where_the_links_are(copied: Path) -> None:
+    """A head's share is 1 if the links are the alignments that a translation with it has."""
+    translator = load(copied).on_torch("")
+    both = translator.tokenizers
+    ids = [(both.source.encode(s), both.target.encode(t)) for s, t in PAIRS[:20]]
+    jobs = [Job(both.framed(s), ()) for s, _ in ids]
+    for head in (AlignHead(0, 0), AlignHead(1, 1), AlignHead(1)):
+        answers = [[Answer(tuple(t), (0.0,) * len(t), finished=False)] for _, t in ids]
+        aligned = align_answers(translator.model, jobs, answers, head, both.frame.around)
+        links = [np.array(one.alignment) - both.frame.before for [one] in aligned]
+        shares = head_shares(translator, ids, links)
+        assert shares[head.layer, -1 if head.head is None else head.head] == 1
+        assert shares.min() < 1
+
+
+def test_what_cannot_be_searched_is_told(copied: Path) -> None:
+    model = load(copied)
+    with pytest.raises(DataError, match="3 pairs are too few to tell which words belong together"):
+        find_head(model, ["a"] * 3, ["b"] * 3)
+    with pytest.raises(DataError, match="there are 2 sources and 3 targets"):
+        find_head(model, ["a"] * 2, ["b"] * 3)
+    with pytest.raises(ConfigError, match="this model has one head only"):
+        check_searched(load(bundled()["luong"]))
+    with pytest.raises(ConfigError, match="this model cannot align"):
+        check_searched(load(bundled()["rnn"]))

@@ -19,7 +19,9 @@ from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.nn.patches import Patches
 from jumok.training.captured import CapturedStep, StepGraphs, copy_all
-from jumok.training.optimizer import Optimizers
+from jumok.training.frozen import freeze, is_frozen
+from jumok.training.lora import Adapters
+from jumok.training.optimizer import Optimizers, is_hidden_matrix
 from jumok.training.step import Share, train_step
 
 SOURCES = [[4, 5, 6], [7], [8, 9, 10, 11], [5, 5]]
@@ -329,3 +331,55 @@ def test_a_gpu_that_is_not_the_current_one_steps_too() -> None:
     assert step.run.enabled
     assert not result.read().skipped
     assert any(not torch.equal(value, before[name]) for name, value in weights(model).items())
+
+
+@pytest.mark.parametrize(
+    ("parts", "rank", "anchor"),
+    [(("encoder", "embeddings"), 0, 0.0), ((), 4, 0.0), ((), 0, 3.0), (("encoder",), 2, 1.0)],
+    ids=str,
+)
+def test_frozen_weights_adapters_and_an_anchor_learn_as_plain_ones(
+    parts: tuple[str, ...], rank: int, anchor: float
+) -> None:
+    config = replace(SGD, anchor=anchor)
+    models = make(), make()
+    for model in models:
+        freeze(model, parts)
+    one, other = (
+        Optimizers(model, config, Adapters(model, rank, seed=1, adapts=is_hidden_matrix) if rank else None)
+        for model in models
+    )
+    captured = CapturedStep(models[0], one, config, Batch.empty(ROOM), seed=1, dtype=torch.float32)
+    before = weights(models[0])
+    for step in (1, 2, 3):
+        found = captured([laid()], Share(laid().tokens), lr=1e-2, step=step)
+        plain = train_step(
+            models[1], other, [lay_pairs(SOURCES, TARGETS)], config, lr=1e-2, step=step, seed=1
+        )
+        torch.testing.assert_close(found.numbers, plain.numbers, atol=1e-5, rtol=1e-5)
+    for name, weight in weights(models[0]).items():
+        torch.testing.assert_close(weight, weights(models[1])[name], atol=1e-5, rtol=1e-4)
+        learns = not is_frozen(name, parts) and (not rank or name in one.adapters.by_name)  # type: ignore[union-attr]
+        assert torch.equal(weight, before[name]) != learns, name
+    assert len(captured.gradients) == len(one.weights)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("parts", "rank"), [(("encoder", "embeddings"), 0), ((), 4)], ids=str)
+def test_a_gpu_replays_frozen_weights_adapters_and_an_anchor(parts: tuple[str, ...], rank: int) -> None:
+    config = replace(SGD, optimizer="adamw", anchor=1.0)
+    models = make().cuda(), make().cuda()
+    results = []
+    for model, graph in zip(models, (True, False), strict=True):
+        model.ops = TritonBackend()
+        freeze(model, parts)
+        adapters = Adapters(model, rank, seed=1, adapts=is_hidden_matrix) if rank else None
+        step = CapturedStep(
+            model, Optimizers(model, config, adapters), config, Batch.empty(ROOM), seed=1, graph=graph
+        )
+        for number in (1, 2, 3):
+            results.append(step([laid()], Share(laid().tokens), lr=1e-2, step=number).numbers)
+    for replayed, called in zip(results[:3], results[3:], strict=True):
+        torch.testing.assert_close(replayed, called, atol=1e-2, rtol=1e-2)
+    for name, weight in weights(models[0]).items():
+        torch.testing.assert_close(weight, weights(models[1])[name], atol=2e-2, rtol=2e-2)

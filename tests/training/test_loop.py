@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jumok.config import TrainingConfig
 from jumok.data.sampler import Cursor
 from jumok.errors import DataError, RunError
-from jumok.training.loop import UNREAD, Event, Outcome, Reason, Validation, fit
+from jumok.training.loop import UNREAD, Event, Outcome, Reason, Validation, fit, look_first
 from jumok.training.schedule import learning_rate
 from jumok.training.state import LoopState
 from jumok.training.step import StepNumbers, StepResult
@@ -121,8 +121,21 @@ def test_it_steps_logs_validates_and_saves_on_time() -> None:
         ("save", 9, False),
         ("save", 10, True),
     ]
-    assert [event["step"] for event in notes.of_type("train")] == [4, 8]
+    assert [event["step"] for event in notes.of_type("train")] == [1, 2, 4, 8]
     assert [event["step"] for event in notes.of_type("valid")] == [5, 10]
+
+
+def test_the_first_lines_come_early_and_then_one_for_so_many_steps() -> None:
+    notes = Notes()
+    run(notes, config(max_steps=120, log_every=50, validate_every=120, save_every=120))
+    assert [event["step"] for event in notes.of_type("train")] == [1, 2, 5, 10, 20, 50, 100]
+
+
+def test_early_looks_show_how_it_begins() -> None:
+    notes, early = Notes(), config(max_steps=130, validate_every=60, save_every=200, early_looks=True)
+    run(notes, early)
+    assert [event["step"] for event in notes.of_type("valid")] == [10, 20, 50, 60, 120, 130]
+    assert [step for _, step, _ in notes.asked("save")] == [10, 20, 50, 60, 120, 130]  # each was the best
 
 
 def test_every_update_is_told() -> None:
@@ -174,7 +187,7 @@ def test_an_equal_score_is_no_better_one() -> None:
 def test_a_train_event_has_the_losses_in_full_digits_and_rates_over_its_window() -> None:
     notes = Notes()
     run(notes, config(max_steps=3, log_every=3))
-    (event,) = notes.of_type("train")
+    *_, event = notes.of_type("train")
     assert event == {
         "type": "train",
         "step": 3,
@@ -308,8 +321,8 @@ def test_a_skipped_step_is_told_and_counted() -> None:
         "message": "loss nan, gradient norm 0.5: no weight was changed",
     }
     assert outcome.state.skipped == (3,)
-    first, *_ = notes.of_type("train")
-    assert (first["skipped_steps"], first["loss"]) == (1, 1 / 4)
+    after = notes.of_type("train")[2]
+    assert (after["step"], after["skipped_steps"], after["loss"]) == (4, 1, 1 / 4)
 
 
 def test_the_loss_of_a_skipped_step_is_logged_as_it_was() -> None:
@@ -366,7 +379,8 @@ def test_a_gpu_is_read_at_log_points_validations_saves_and_the_end() -> None:
     run(notes, config(max_steps=7, log_every=3, validate_every=5, save_every=2))
     order = [f"{call[0]} {call[1]}" for call in notes.calls if call[0] != "log" or call[1] == "train"]
     assert order == [
-        *("step 1", "step 2", "read 1", "read 2", "save 2"),
+        *("step 1", "read 1", "log train"),
+        *("step 2", "read 2", "log train", "save 2"),
         *("step 3", "read 3", "log train"),
         *("step 4", "read 4", "save 4"),
         *("step 5", "read 5", "validate 5", "save 5"),
@@ -378,11 +392,14 @@ def test_a_gpu_is_read_at_log_points_validations_saves_and_the_end() -> None:
 @pytest.mark.usefixtures("on_a_gpu")
 def test_a_gpu_is_never_far_behind_the_clock() -> None:
     notes = GpuNotes()
-    rare = 10_000
-    run(notes, config(max_steps=2 * UNREAD + 1, log_every=rare, validate_every=rare, save_every=rare))
+    rare, before = 10_000, 200  # steps until the lines are rare
+    settings_of_run = config(
+        max_steps=before + 2 * UNREAD + 1, log_every=rare, validate_every=rare, save_every=rare
+    )
+    run(notes, settings_of_run, LoopState(step=before))
     order = [call[:2] for call in notes.asked("step", "read")]
-    assert order.index(("read", 1)) == order.index(("step", UNREAD)) + 1
-    assert order.index(("read", UNREAD + 1)) == order.index(("step", 2 * UNREAD)) + 1
+    assert order.index(("read", before + 1)) == order.index(("step", before + UNREAD)) + 1
+    assert order.index(("read", before + UNREAD + 1)) == order.index(("step", before + 2 * UNREAD)) + 1
 
 
 def test_a_score_that_is_no_number_is_never_the_best_for_long() -> None:
@@ -407,12 +424,12 @@ def test_on_a_gpu_skips_are_told_with_their_own_numbers_at_the_next_reading() ->
     notes = Notes(skips=frozenset({2, 3}))
     run(notes, config(max_steps=4, log_every=4, validate_every=100, save_every=100))
     told = [call[1:3] for call in notes.calls if call[0] == "log" and call[1] in ("notice", "train")]
-    assert told == [("notice", 2), ("notice", 3), ("train", 4)]
+    assert told == [("train", 1), ("notice", 2), ("train", 2), ("notice", 3), ("train", 4)]
     assert notes.saved[-1].skipped == (2, 3)
     diverged = Notes(skips=frozenset({2, 3, 4}))
     with pytest.raises(RunError, match="3 steps skipped up to step 4"):
         run(diverged, config(max_steps=50, log_every=10, validate_every=100, save_every=100))
-    assert last_step(diverged.calls) == 10  # noticed with the next line of the log
+    assert last_step(diverged.calls) == 5  # noticed with the next line of the log
     assert diverged.saved == []
 
 
@@ -513,7 +530,8 @@ settings_of_runs = st.fixed_dictionaries(
     {
         "max_steps": st.integers(6, 40),
         "log_every": st.integers(1, 7),
-        "validate_every": st.integers(1, 9),
+        "validate_every": st.integers(1, 30),
+        "early_looks": st.booleans(),
         "save_every": st.integers(1, 9),
         "patience": st.integers(0, 3),
         "time_limit": st.sampled_from([0.0, 25.0]),
@@ -566,3 +584,27 @@ def test_a_signal_and_going_on_equals_never_having_stopped(
     if stopped.state.step < outcome.state.step:
         assert joined == [call for call in unbroken.calls if call != extra]
         assert ended == outcome
+
+
+def test_a_start_is_validated_and_saved_before_the_first_step() -> None:
+    notes = Notes(scores={0: 8.0, 5: 6.0, 10: 7.0}, slow_validation=3.0)
+    state = look_first(notes, LoopState(), lambda: notes.now)
+    assert notes.calls == [("validate", 0), ("log", "valid", 0, -8.0), ("save", 0, True)]
+    assert (state.best_score, state.best_step, state.start_score, state.elapsed) == (8.0, 0, 8.0, 3.0)
+    outcome = run(notes, config(), state)
+    assert outcome.state.best_step == 0  # nothing was better than the start
+    assert outcome.state.best_score == outcome.state.start_score == 8.0
+    assert [call for call in notes.asked("save") if call[2]] == [("save", 0, True)]
+
+
+def test_a_first_look_at_weights_that_learned_nothing_is_no_start() -> None:
+    notes = Notes(scores={0: 1.0})
+    state = look_first(notes, LoopState(), lambda: notes.now, is_start=False)
+    assert (state.best_score, state.start_score) == (1.0, None)
+
+
+def test_a_look_in_the_middle_is_no_start() -> None:
+    notes = Notes()
+    state = look_first(notes, LoopState(step=7, elapsed=5.0), lambda: notes.now)
+    assert (state.best_score, state.best_step, state.start_score) == (7.0, 7, None)
+    assert notes.asked("save") == [("save", 7, True)]

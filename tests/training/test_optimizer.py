@@ -168,6 +168,7 @@ def test_a_table_of_positions_is_no_hidden_matrix() -> None:
     assert is_hidden_matrix("attention.output.linear.weight", matrix)
     assert not is_hidden_matrix("source_positions.table", matrix)
     assert not is_hidden_matrix("output.weight", matrix)
+    assert not is_hidden_matrix("encoder_bias.weight", matrix)
     assert not is_hidden_matrix("encoder.0.feedforward.inner.bias", torch.zeros(3))
 
 
@@ -252,3 +253,39 @@ def test_without_its_wrappers_an_optimiser_does_the_same(kind: Any) -> None:
             optimizer.step()
     assert torch.equal(*weights)
     assert pair[0].state_dict()["param_groups"] == pair[1].state_dict()["param_groups"]
+
+
+def test_an_anchor_takes_back_a_share_of_the_way() -> None:
+    weight, gradient = torch.tensor([1.5, -2.0, 0.0]), torch.tensor([0.3, -0.5, 5.0])
+    free = after(config(optimizer="adam"), weight, [gradient])
+    held = after(config(optimizer="adam", anchor=2.0), weight, [gradient])
+    torch.testing.assert_close(held, free - RATE * 2.0 * (free - weight))
+    pinned = after(config(optimizer="adam", anchor=1000.0), weight, [gradient] * 3)  # at most all of the way
+    torch.testing.assert_close(pinned, weight)
+
+
+def test_a_step_that_is_skipped_is_not_pulled_either() -> None:
+    model = OneWeight(torch.tensor([1.0, 2.0]))
+    optimizers = Optimizers(model, config(optimizer="adam", anchor=2.0))
+    with torch.no_grad():
+        model.weight += 1
+    model.weight.grad = torch.ones(2)
+    optimizers.pull(0.0 * ~torch.tensor(data=True))
+    assert model.weight.tolist() == [2.0, 3.0]
+    optimizers.step(torch.tensor(RATE), skip=torch.tensor(data=True))
+    assert model.weight.tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("frozen", ["hidden", "rest"])
+def test_muon_does_without_the_half_that_is_frozen(frozen: str) -> None:
+    model = build_model(
+        TransformerConfig(width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1),
+        9,
+        9,
+        shared=True,
+    )
+    for name, weight in model.named_parameters():
+        weight.requires_grad = is_hidden_matrix(name, weight) != (frozen == "hidden")
+    assert [type(one).__name__ for one in Optimizers(model, config(optimizer="muon")).all] == (
+        ["AdamW"] if frozen == "hidden" else ["Muon"]
+    )

@@ -1,6 +1,7 @@
 """What a run remembers: the place in the loop, the moving average, the learner written down and read back."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +24,18 @@ MODELS = {
     "rnn": RnnConfig(width=8),
     "luong": LuongConfig(width=8),
     "transformer": TransformerConfig(width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1),
+    "t5": TransformerConfig(
+        width=8,
+        heads=2,
+        feedforward=8,
+        encoder_layers=1,
+        decoder_layers=1,
+        positions="relative",
+        rms_norm=True,
+        gated=True,
+        activation="gelu",
+        logits_bias=True,
+    ),
 }
 BATCH = lay_pairs([[5, 6, 7], [8, 9]], [[7, 6, 5], [9, 8]])
 
@@ -249,3 +262,17 @@ def test_a_skipped_step_counts_for_the_average_too() -> None:
     now = live(learner.model)
     expected = {name: old + (now[name] - old) * (1 - 4 / 13) for name, old in before.items()}
     torch.testing.assert_close(learner.average.shadow, expected)
+
+
+def test_scores_on_another_validation_text_no_longer_count() -> None:
+    fresh = LoopState()
+    assert fresh.judged("a") == (LoopState(judged_on="a"), False)
+    state = LoopState(step=7, best_score=15.0, best_loss=1.0, best_step=5, since_best=2, judged_on="a")
+    assert state.judged("a") == (state, False)
+    assert state.judged("a", other=True) == (state, False)  # other training text, the same validation
+    after, anew = state.judged("b")
+    assert anew
+    assert after == LoopState(step=7, judged_on="b")
+    old = replace(state, judged_on="")  # of an earlier version, which did not say
+    assert old.judged("b") == (replace(state, judged_on="b"), False)
+    assert old.judged("b", other=True) == (LoopState(step=7, judged_on="b"), True)

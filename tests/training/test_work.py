@@ -139,8 +139,8 @@ def test_validation_searches_whatever_the_model_is_to_draw_later(
     drawn.model.eval()
     drawn.config = replace(drawn.config, decoding=replace(drawn.config.decoding, mbr=8, n_best=3))
     sources = ["5 March 2024", "24 March 1998"]
-    found = drawn.translated(sources, short=False)
-    assert found == plain.translated(sources, short=False)
+    found = drawn.translated(sources, drawn.ways(2), short=False)
+    assert found == plain.translated(sources, plain.ways(2), short=False)
     assert found == plain.translator.translate(sources, beam=1)
     assert found != drawn.translator.translate(sources)
 
@@ -157,11 +157,11 @@ def test_validation_that_runs_out_of_memory_takes_less_at_a_time(
             raise torch.OutOfMemoryError("no room")
         return loss(self, budget)
 
-    def narrow_search(self: RunWork, sources: Any, *, short: bool) -> Any:
+    def narrow_search(self: RunWork, sources: Any, ways: Any, *, short: bool) -> Any:
         asked.append(short)
         if not short:
             raise torch.OutOfMemoryError("no room")
-        return search(self, sources, short=short)
+        return search(self, sources, ways, short=short)
 
     monkeypatch.setattr(RunWork, "valid_loss", narrow_loss)
     monkeypatch.setattr(RunWork, "translated", narrow_search)

@@ -72,6 +72,7 @@ export interface Bridge {
 export interface Candidate {
   readonly id: number;
   readonly logprob: number | null;
+  readonly piece?: string;
   readonly text: string;
 }
 
@@ -91,15 +92,20 @@ export interface Card {
   readonly context: boolean;
   readonly d_model: number;
   readonly decoding: Readonly<Record<string, unknown>>;
+  readonly directions?: readonly DirectionOut[];
   readonly examples: readonly string[];
   readonly fingerprint: string;
   readonly image: ImageSize | null;
   readonly kinds: { readonly [name in "enc_self" | "dec_self" | "cross" | "copy"]?: KindSize };
+  readonly languages?: readonly string[];
   readonly limits: Readonly<Record<string, number>>;
+  readonly lowest_score: number | null;
   readonly max_length: number;
+  readonly members: readonly string[];
   readonly name: string;
+  readonly neighbours: boolean;
   readonly parameters: number;
-  readonly positions: "sinusoidal" | "learned" | "rotary" | "none" | null;
+  readonly positions: "sinusoidal" | "learned" | "rotary" | "relative" | "none" | null;
   readonly run: string | null;
   readonly score: "scaled_dot" | "dot" | "general" | "concat" | null;
   readonly sentences: "split" | "as-is";
@@ -162,6 +168,11 @@ export interface DecoderRun {
   readonly wrong: number;
 }
 
+export interface DirectionOut {
+  readonly source: string;
+  readonly target: string;
+}
+
 /** What became of the segments so far. */
 export interface DocumentCounts {
   readonly doubtful: number;
@@ -216,6 +227,7 @@ export interface EvalDocument {
   readonly examples?: readonly EvalExample[];
   readonly length_ratio?: number | null;
   readonly metrics: Readonly<Record<string, EvalMetric>>;
+  readonly mistakes?: MistakesDocument | null;
   readonly model: string;
   readonly notes?: readonly string[];
   readonly schema: "eval/1";
@@ -260,6 +272,16 @@ export interface EvalSpeed {
   readonly wall_s: number;
 }
 
+export interface FindingOut {
+  readonly advice: string;
+  readonly count: number;
+  readonly example: string;
+  readonly kind: string;
+  readonly lines: readonly number[];
+  readonly severity: "error" | "warning" | "info";
+  readonly title: string;
+}
+
 /** The answer begins with this text, or with exactly these ids. */
 export interface ForcePrefix {
   readonly ids?: readonly number[];
@@ -289,7 +311,7 @@ export interface ForwardTensor {
   readonly axes: string;
   readonly detail: boolean;
   readonly dtype: string;
-  readonly how: "given" | "same" | "lookup" | "product" | "sum" | "pixels" | "rotate" | "scores" | "additive" | "divide" | "softmax" | "weigh" | "join" | "beside" | "mean" | "variance" | "norm" | "relu" | "tanh" | "gate" | "cell" | "loss" | "average" | "opaque";
+  readonly how: "given" | "same" | "lookup" | "product" | "sum" | "pixels" | "rotate" | "scores" | "additive" | "divide" | "softmax" | "weigh" | "join" | "beside" | "mean" | "variance" | "norm" | "square" | "rms" | "relu" | "gelu" | "gelu_tanh" | "silu" | "times" | "tanh" | "gate" | "cell" | "loss" | "average" | "opaque";
   readonly inputs: readonly number[];
   readonly number: number | null;
   readonly operation: string;
@@ -427,6 +449,45 @@ export interface MatchOut {
   readonly used: boolean;
 }
 
+/** What kinds of mistakes answers have, by word, by length of the source, and whose fault they are. */
+export interface MistakesDocument {
+  readonly causes: { readonly [name in "search" | "model"]?: number };
+  readonly cut: number;
+  readonly kinds: { readonly [name in "moved" | "repeated" | "wrong" | "added" | "omitted"]?: number };
+  readonly lengths: readonly WrongLengthPart[];
+  readonly lines: readonly WrongLinePart[];
+  readonly n: number;
+  readonly schema: "mistakes/1";
+  readonly unit: "source_words" | "source_characters";
+  readonly words: readonly WrongWordPart[];
+}
+
+/** A token of the text or of the answer, where its state lies on the map, and what is like it. */
+export interface NearToken {
+  readonly id: number;
+  readonly near: readonly Neighbour[];
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** A state of a training pair: the pair, the token in it, and the cosine of the angle between the two. */
+export interface Neighbour {
+  readonly pair: number;
+  readonly place: number;
+  readonly similarity: number;
+}
+
+/** What a model has seen in training that is like a text and its answer, token by token. */
+export interface Neighbours {
+  readonly decoder: StateSide;
+  readonly encoder: StateSide;
+  readonly pairs: readonly TrainingPair[];
+  readonly source: string;
+  readonly states: number;
+  readonly target: string;
+}
+
 /** No division by √d_k, in every layer of this kind. */
 export interface NoScale {
   readonly kind: "enc_self" | "dec_self" | "cross" | "copy";
@@ -438,6 +499,12 @@ export interface NoticeOut {
   readonly level: string | null;
   readonly message: string | null;
   readonly step: number | null;
+}
+
+export interface PairsOut {
+  readonly findings: readonly FindingOut[];
+  readonly pairs: number;
+  readonly trainable: boolean;
 }
 
 /** How much of the gradient reaches one parameter. */
@@ -453,7 +520,7 @@ export interface PlainTokenOut {
 }
 
 export interface PositionRows {
-  readonly positions: "sinusoidal" | "learned" | "rotary" | "none" | null;
+  readonly positions: "sinusoidal" | "learned" | "rotary" | "relative" | "none" | null;
   readonly rows: readonly (readonly number[])[] | null;
 }
 
@@ -520,6 +587,7 @@ export interface RunDetails {
   readonly reason: string | null;
   readonly samples: readonly SamplesOut[];
   readonly series: readonly string[];
+  readonly start: StartOut | null;
   readonly status: "running" | "completed" | "stopped" | "failed" | "unknown";
   readonly step: number | null;
   readonly time_limit: number | null;
@@ -532,6 +600,7 @@ export interface RunEvent {
   readonly averaged?: number;
   readonly best?: boolean | number | null;
   readonly code?: string;
+  readonly directions?: Readonly<Record<string, Readonly<Record<string, number | null>>>>;
   readonly elapsed_s?: number;
   readonly epoch?: number;
   readonly level?: string;
@@ -594,6 +663,18 @@ export interface ScaleHead {
   readonly op: "scale_head";
 }
 
+export interface ScoreAnswer {
+  readonly model: string;
+  readonly ms: number;
+  readonly results: readonly ScoreOut[];
+}
+
+export interface ScoreOut {
+  readonly score: number;
+  readonly score_per_token: number;
+  readonly tokens: readonly TokenOut[];
+}
+
 export interface SegmentOut {
   readonly doubts: readonly string[];
   readonly edited: boolean;
@@ -602,6 +683,7 @@ export interface SegmentOut {
   readonly source: string;
   readonly target: string | null;
   readonly where: string;
+  readonly words: readonly WordDoubtOut[];
 }
 
 export interface SegmentsOut {
@@ -640,6 +722,29 @@ export interface SideOut {
   readonly score: number;
   readonly text: string;
   readonly tokens: readonly TokenOut[];
+}
+
+/** The model that a run started from. */
+export interface StartOut {
+  readonly metric: string | null;
+  readonly name: string;
+  readonly series: Readonly<Record<string, CurveOut>>;
+  readonly sha256: string | null;
+}
+
+/** A state of a training pair on the map. */
+export interface StatePoint {
+  readonly pair: number;
+  readonly place: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** One side: its tokens, the map's axes, and if asked for all training states on it. */
+export interface StateSide {
+  readonly points: readonly StatePoint[];
+  readonly shares: readonly number[];
+  readonly tokens: readonly NearToken[];
 }
 
 /** The last event of a stream. */
@@ -709,7 +814,7 @@ export interface TraceAttention {
   readonly k: "source" | "target_in";
   readonly q: "source" | "target";
   readonly shape: readonly [number, number, number, number];
-  readonly stages: readonly ("q" | "k" | "v" | "scores" | "scaled" | "mask" | "weights" | "context" | "out")[];
+  readonly stages: readonly ("q" | "k" | "v" | "scores" | "scaled" | "bias" | "mask" | "weights" | "context" | "out")[];
 }
 
 /** How the target came about. Settings of a search are there where there was one. */
@@ -751,7 +856,7 @@ export interface TraceModel {
   readonly layers: LayerCounts;
   readonly max_length: number;
   readonly name: string;
-  readonly positions: "sinusoidal" | "learned" | "rotary" | "none" | null;
+  readonly positions: "sinusoidal" | "learned" | "rotary" | "relative" | "none" | null;
   readonly score: "scaled_dot" | "dot" | "general" | "concat" | null;
   readonly source?: "text" | "image";
   readonly src_lang: string;
@@ -769,6 +874,7 @@ export interface TraceRequest {
   readonly ban?: readonly string[] | null;
   readonly beam?: number | null;
   readonly fingerprint?: string | null;
+  readonly from_language?: string | null;
   readonly interventions?: readonly (MaskHead | ScaleHead | MaskEdge | SetRow | Uniform | NoScale | Positions | Bridge | ForcePrefix | Ban | Require | ReplaceSource)[];
   readonly length_penalty?: number | null;
   readonly long?: "split" | "cut" | "error" | null;
@@ -788,6 +894,7 @@ export interface TraceRequest {
   readonly target?: string | null;
   readonly temperature?: number | null;
   readonly text: string;
+  readonly to?: string | null;
   readonly top_k?: number | null;
   readonly top_p?: number | null;
   readonly utility?: "chrf" | "rouge1" | null;
@@ -846,6 +953,35 @@ export interface TraceWord {
   readonly text: string;
   readonly tokens: readonly number[];
   readonly type?: "special";
+}
+
+export interface TrainerOut {
+  readonly current: TrainingOut | null;
+  readonly most_bytes: number;
+  readonly most_seconds: number;
+  readonly off: "not_allowed" | "no_torch" | null;
+}
+
+export interface TrainingOut {
+  readonly arch: "rnn" | "luong" | "transformer";
+  readonly command: string;
+  readonly elapsed_s: number | null;
+  readonly model: string | null;
+  readonly pairs: number;
+  readonly problem: string | null;
+  readonly run: string;
+  readonly seconds: number;
+  readonly status: "starting" | "running" | "pausing" | "paused" | "stopping" | "loading" | "done" | "failed";
+  readonly step: number | null;
+}
+
+/** A pair of the training data, with its tokens; ends are among them. */
+export interface TrainingPair {
+  readonly decoder: readonly string[];
+  readonly encoder: readonly string[];
+  readonly n: number;
+  readonly source: string;
+  readonly target: string;
 }
 
 export interface TrainingStepOut {
@@ -911,6 +1047,41 @@ export interface UpdateRule {
   readonly weight_decay: number;
 }
 
+/** One step: the token that was written, and what else was wanted. */
+export interface VoteStep {
+  readonly candidates: readonly VotedToken[];
+  readonly favourites: readonly number[];
+  readonly id: number;
+  readonly members: readonly number[];
+  readonly p: number;
+  readonly text: string;
+}
+
+/** One model of an ensemble. */
+export interface VotedMember {
+  readonly agrees: number;
+  readonly arch: string;
+  readonly name: string;
+  readonly weight: number;
+}
+
+/** A token that might have come, and how probable all together and each by itself find it. */
+export interface VotedToken {
+  readonly id: number;
+  readonly members: readonly number[];
+  readonly p: number;
+  readonly text: string;
+}
+
+/** What each member of an ensemble wanted while it wrote a target. */
+export interface Votes {
+  readonly mean: string;
+  readonly members: readonly VotedMember[];
+  readonly source: string;
+  readonly steps: readonly VoteStep[];
+  readonly target: string;
+}
+
 /** One number of one parameter, and what the optimiser did to it. SGD remembers m alone: m = momentum · m_before + gradient. Adam and AdamW also remember v. */
 export interface WeightUpdate {
   readonly after: number;
@@ -941,4 +1112,30 @@ export interface WordDoubtOut {
 export interface WordsOut {
   readonly text: string;
   readonly words: readonly string[];
+}
+
+export interface WrongLengthPart {
+  readonly hi: number | null;
+  readonly kinds: { readonly [name in "moved" | "repeated" | "wrong" | "added" | "omitted"]?: number };
+  readonly lo: number;
+  readonly n: number;
+  readonly wrong: number;
+}
+
+export interface WrongLinePart {
+  readonly cause: "search" | "model" | null;
+  readonly hypothesis: string;
+  readonly kinds: { readonly [name in "moved" | "repeated" | "wrong" | "added" | "omitted"]?: number };
+  readonly line: number;
+  readonly reference: string;
+  readonly source: string;
+}
+
+export interface WrongWordPart {
+  readonly extra: number;
+  readonly instead: readonly (readonly [string, number])[];
+  readonly lines: readonly number[];
+  readonly missed: number;
+  readonly times: number;
+  readonly word: string;
 }

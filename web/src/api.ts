@@ -1,9 +1,10 @@
-/** Typed calls to the server, or to the data inside an exported file. */
+/** Typed calls to the server, to the worker of a page without one, or to the data inside an exported file. */
 import { signal } from "@preact/signals";
 import type * as T from "./api-types";
 import type { TraceDraft } from "./lib/interventions";
 import { ApiError } from "./errors";
 import { embedded, embeddedAnswer, embeddedTensors } from "./embedded";
+import { beside, local } from "./local/site";
 import { readSafetensors, type Tensor } from "./lib/safetensors";
 import { eventReader, type ServerEvent } from "./lib/sse";
 
@@ -59,14 +60,23 @@ function lost(): void {
   setTimeout(look, 1500);
 }
 
+/** What answers in place of a server, on a page without one. */
+const worker = () => import("./local/transport");
+
 export async function getJson<R>(path: string, signal?: AbortSignal): Promise<R> {
   if (embedded) return embeddedAnswer<R>("GET", path);
+  if (local) return (await worker()).localAnswer<R>("GET", path, undefined, signal);
   const response = await send(path, { signal, headers: { Accept: "application/json" } });
   return (await response.json()) as R;
 }
 
+/** A file beside the page. */
+export const getFile = async <R>(name: string, signal?: AbortSignal): Promise<R> =>
+  local ? ((await (await fetch(beside(name), { signal })).json()) as R) : getJson<R>(beside(name), signal);
+
 export async function postJson<R>(path: string, body: unknown, signal?: AbortSignal): Promise<R> {
   if (embedded) return embeddedAnswer<R>("POST", path, body);
+  if (local) return (await worker()).localAnswer<R>("POST", path, body, signal);
   const headers = { Accept: "application/json", "Content-Type": "application/json" };
   const response = await send(path, { method: "POST", headers, body: JSON.stringify(body), signal });
   return (await response.json()) as R;
@@ -79,6 +89,7 @@ export async function events(
   onEvent: (event: ServerEvent) => void,
 ): Promise<void> {
   if (embedded) throw new ApiError(0, "not_in_file", "an exported file cannot compute");
+  if (local) return (await worker()).localEvents(path, options.body, options.signal, onEvent);
   const headers: Record<string, string> = { Accept: "text/event-stream" };
   if (options.lastId) headers["Last-Event-ID"] = options.lastId;
   const post = options.body !== undefined;
@@ -124,8 +135,8 @@ const name = encodeURIComponent;
 export const getModels = async (signal?: AbortSignal) => (await getJson<{ models: T.Card[] }>("/v1/models", signal)).models;
 export const getPositions = (model: string, n: number, signal?: AbortSignal) =>
   getJson<T.PositionRows>(`/v1/models/${name(model)}/positions?n=${n}`, signal);
-export const getSentences = async (model: string, text: string, signal?: AbortSignal) =>
-  (await postJson<T.SentencesAnswer>("/v1/sentences", { model, text, sentences: "split" }, signal)).sentences;
+export const getSentences = async (body: { readonly model: string; readonly text: string }, signal?: AbortSignal) =>
+  (await postJson<T.SentencesAnswer>("/v1/sentences", { ...body, sentences: "split" }, signal)).sentences;
 export const translate = (body: object, signal?: AbortSignal) => postJson<T.TranslateAnswer>("/v1/translate", body, signal);
 
 /** Posts, hands each event to its handler by name, and returns the final one. */
@@ -176,7 +187,9 @@ export function getTensors(id: string, needs: readonly string[], signal?: AbortS
   if (embedded) return embeddedTensors(id, needs);
   const query = needs.map((need) => `need=${name(need)}`).join("&");
   const call = async () => {
-    const response = await send(`/v1/traces/${name(id)}/tensors?${query}`, { signal });
+    const path = `/v1/traces/${name(id)}/tensors?${query}`;
+    if (local) return (await worker()).localTensors(path, signal);
+    const response = await send(path, { signal });
     return readSafetensors(await response.arrayBuffer());
   };
   return onTrace(id, call, signal);
@@ -198,6 +211,12 @@ export const compare = (body: object, signal?: AbortSignal) => postJson<T.Compar
 /** The norm of the loss's gradient at each source token. */
 export const getGradients = (body: object, signal?: AbortSignal) => postJson<T.GradientsOut>("/v1/gradients", body, signal);
 
+/** What each member of an ensemble wanted at every step. */
+export const getVotes = (body: object, signal?: AbortSignal) => postJson<T.Votes>("/v1/votes", body, signal);
+
+/** Which training states are like those of a text and its answer. */
+export const getNeighbours = (body: object, signal?: AbortSignal) => postJson<T.Neighbours>("/v1/neighbours", body, signal);
+
 /** Masks each head alone; rows arrive as they are computed. */
 export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.SweepRowOut): void }) =>
   untilFinal<T.SweepOut>("/v1/sweep", body, { ...on });
@@ -206,11 +225,13 @@ export const sweep = (body: object, on: { signal: AbortSignal; row?(row: T.Sweep
 
 const documentPath = (id: string, rest = "") => `/v1/documents/${name(id)}${rest}`;
 
-/** Sends a file to be translated. Its own bytes are the body: nothing is read into memory. */
-export async function postDocument(file: File, model: string, signal?: AbortSignal): Promise<T.DocumentOut> {
+/** Sends a file to be translated, with the lines of a glossary. Nothing is read into memory. */
+export async function postDocument(file: File, model: string, glossary: string, signal?: AbortSignal): Promise<T.DocumentOut> {
   const query = `model=${name(model)}&name=${name(file.name.slice(-255))}`;
-  const headers = { "Content-Type": "application/octet-stream" };
-  const response = await send(`/v1/documents?${query}`, { method: "POST", headers, body: file, signal });
+  const body = new FormData();
+  body.append("glossary", glossary);
+  body.append("file", file);
+  const response = await send(`/v1/documents?${query}`, { method: "POST", body, signal });
   return (await response.json()) as T.DocumentOut;
 }
 /** The formats, and how the documents of these ids stand. */
@@ -242,6 +263,20 @@ export const followRun = (run: string, options: { signal: AbortSignal; lastId?: 
   events(`/v1/runs/${name(run)}/events`, options, onEvent);
 export const getProbe = (run: string, step: number, signal?: AbortSignal) =>
   getJson<T.ProbeOut>(`/v1/runs/${name(run)}/probes/${step}`, signal);
+// ---------------------------------------------------------------- training from the page
+
+export const getTrainer = (signal?: AbortSignal) => getJson<T.TrainerOut>("/v1/training", signal);
+export const checkPairs = (body: object, signal?: AbortSignal) => postJson<T.PairsOut>("/v1/training/check", body, signal);
+export const beginTraining = (body: object) => postJson<T.TrainingOut>("/v1/training", body);
+export async function changeTraining(run: string, action: "pause" | "resume" | "stop"): Promise<T.TrainingOut> {
+  const headers = { "Content-Type": "application/json" };
+  const response = await send(`/v1/training/${name(run)}`, { method: "PATCH", headers, body: JSON.stringify({ action }) });
+  return (await response.json()) as T.TrainingOut;
+}
+
 export const getEvals = async (signal?: AbortSignal) => (await getJson<{ evals: T.EvalOut[] }>("/v1/evals", signal)).evals;
 export const getEval = (id: string, signal?: AbortSignal) => getJson<T.EvalDocument>(`/v1/evals/${name(id)}`, signal);
+/** What kinds of mistakes answers have. */
+export const findMistakes = (body: object, signal?: AbortSignal) => postJson<T.MistakesDocument>("/v1/mistakes", body, signal);
+export const scorePairs = async (body: object, signal?: AbortSignal) => (await postJson<T.ScoreAnswer>("/v1/score", body, signal)).results;
 export const getOpenApi = (signal?: AbortSignal) => getJson<Record<string, unknown>>("/openapi.json", signal);

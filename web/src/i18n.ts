@@ -2,6 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { languageName } from "./lib/languages";
 import * as bundled from "./messages";
+import { beside } from "./local/site";
 import { remember, remembered } from "./storage";
 
 export type Locale = "en" | "ko";
@@ -37,7 +38,7 @@ export async function loadWords(wanted: Locale): Promise<void> {
   if (Object.keys(tables[wanted]).length > 0 || typeof __WORDS__ === "undefined") return;
   const inside = document.getElementById("jumok-words");
   if (inside) Object.assign(tables, JSON.parse(inside.textContent ?? "{}"));
-  else tables[wanted] = (await (await fetch("/" + __WORDS__[wanted])).json()) as Words;
+  else tables[wanted] = (await (await fetch(beside(__WORDS__[wanted]))).json()) as Words;
 }
 
 export async function setLocale(value: Locale): Promise<void> {
@@ -66,6 +67,9 @@ export function fill(text: string, args: Args = {}): string {
     return typeof value === "number" ? numbers.value.format(value) : String(value ?? "");
   });
 }
+
+/** A language by its code, in the words of the page; one that is no language stays itself. */
+export const languageOf = (code: string): string => languageName(code.replace("_", "-"), locale.value, t("shell.many_languages")) || code;
 
 /** What a model translates, "Korean → English"; as much of it as its codes say. */
 export const languagesOf = (card: { readonly source_language: string; readonly target_language: string }): string =>

@@ -1,9 +1,11 @@
 /** Keys that work everywhere on the page. */
 import { signal } from "@preact/signals";
+import { embedded } from "./embedded";
 import { t } from "./i18n";
 import { SCREENS } from "./lib/link";
 import { screens } from "./screens";
 import { toast } from "./components/states";
+import { redo, undo } from "./components/whatif/steps";
 import { go, model, models, ops, screen, setOps, setParams, whatIfOpen } from "./state";
 
 /** Whether the list of keys is open. */
@@ -47,6 +49,16 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
 export function installKeys(): void {
   let leader = 0;
   addEventListener("keydown", (event) => {
+    if (
+      (event.ctrlKey || event.metaKey) &&
+      /^[zy]$/i.test(event.key) &&
+      screens[screen.value].looks &&
+      !embedded &&
+      !typing(event.target)
+    ) {
+      event.preventDefault();
+      return event.shiftKey || /y/i.test(event.key) ? redo() : undo();
+    }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
     if (leader && performance.now() - leader < 1200) {
       leader = 0;

@@ -4,6 +4,7 @@ import { options, render } from "preact";
 import { Shell } from "./components/Shell";
 import { loadWords, locale, t } from "./i18n";
 import { installKeys } from "./keys";
+import { local } from "./local/site";
 import { screen } from "./state";
 import "./styles/base.css";
 
@@ -21,5 +22,6 @@ void loadWords(locale.value).then(() => {
     document.title = `${t(`shell.screen_${screen.value}`)} · jumok`;
   });
   installKeys();
+  if (local) void import("./local/drop").then(({ install }) => install());
   render(<Shell />, document.getElementById("app")!);
 });

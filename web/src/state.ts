@@ -4,17 +4,22 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import type { Card, KindSize } from "./api-types";
 import { epoch, getModels, getSentences } from "./api";
 import { embedded } from "./embedded";
+import { locale } from "./i18n";
+import { dateIn, readsDates } from "./lib/dates";
+import { hashed } from "./local/site";
 import { problemOf, type ApiError } from "./errors";
 import { decodeOps, encodeOps, formatAddress, parseAddress, type Address, type Params, type Screen } from "./lib/link";
+import { chosenDirection } from "./lib/directions";
 import { parseGlossary } from "./lib/glossary";
 import { isPicture } from "./lib/picture";
+import { strays } from "./lib/teach";
 import { linesOf, mayHaveSeveral } from "./lib/sentences";
 import { remember, remembered } from "./storage";
 
 // ---------------------------------------------------------------- address
 
 function readAddress(): Address {
-  if (!embedded) return parseAddress(location.pathname, location.search);
+  if (!hashed) return parseAddress(location.pathname, location.search);
   const [path, search = ""] = location.hash.slice(1).split("?");
   return parseAddress(path, search);
 }
@@ -24,7 +29,7 @@ export const route = signal<Address>(readAddress());
 export const screen = computed(() => route.value.screen);
 export const params = computed(() => route.value.params);
 
-addEventListener(embedded ? "hashchange" : "popstate", () => (route.value = readAddress()));
+addEventListener(hashed ? "hashchange" : "popstate", () => (route.value = readAddress()));
 
 export type Patch = Readonly<Record<string, string | number | null | undefined>>;
 
@@ -38,7 +43,8 @@ function patched(current: Params, patch: Patch): Params {
 }
 
 function show(address: Address, push: boolean): void {
-  const text = (embedded ? "#" : "") + formatAddress(address);
+  if (strays(route.value, address)) return;
+  const text = (hashed ? "#" : "") + formatAddress(address);
   if (push) history.pushState(null, "", text);
   else history.replaceState(null, "", text);
   route.value = address;
@@ -58,7 +64,7 @@ export function go(to: Screen, patch: Patch = {}, rest = ""): void {
 
 /** The address of a screen with the present parameters, for `href`. */
 export function href(to: Screen, patch: Patch = {}, rest = ""): string {
-  return (embedded ? "#" : "") + formatAddress({ screen: to, rest, params: patched(params.value, patch) });
+  return (hashed ? "#" : "") + formatAddress({ screen: to, rest, params: patched(params.value, patch) });
 }
 
 /** `onClick` of a link made with `href`: moves within the page, leaves Ctrl-click and the like to the browser. */
@@ -66,9 +72,8 @@ export function follow(event: MouseEvent): void {
   const link = (event.currentTarget as HTMLElement).closest("a");
   if (!link || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
   event.preventDefault();
-  const text = link.getAttribute("href") ?? "/";
-  history.pushState(null, "", text);
-  route.value = readAddress();
+  const [path, search = ""] = (link.getAttribute("href") ?? "/").replace(/^#/, "").split("?");
+  show(parseAddress(path, search), true);
 }
 
 // ---------------------------------------------------------------- models, text, interventions
@@ -93,10 +98,12 @@ effect(() => {
   void loadModels();
 });
 
-/** The model of the address, else the first with attention, else the first. */
+/** The model of the address, else the first with attention, one that reads the visitor's language before others, else the first. */
 export const model = computed<Card | null>(() => {
   const cards = models.value ?? [];
-  const preferred = cards.find((card) => card.arch === "transformer") ?? cards[0] ?? null;
+  const visitor = (typeof navigator === "undefined" || locale.value === "ko" ? locale.value : navigator.language).split("-")[0];
+  const attending = cards.filter((card) => card.arch === "transformer");
+  const preferred = attending.find((card) => card.source_language === visitor) ?? attending[0] ?? cards[0] ?? null;
   return cards.find((card) => card.name === params.value.m) ?? preferred;
 });
 
@@ -123,13 +130,28 @@ const shortPrint = (card: Card) => card.fingerprint.replace(/^sha256:/, "").slic
 
 /** Whether the model reads pictures: a source is then a data URL. */
 export const seesPictures = computed(() => model.value?.source === "image");
+/** Texts to begin with, the first in the visitor's language where that can be known: what the model's folder names, in an exported file what it holds. */
+export const examples = computed<readonly string[]>(() => {
+  const card = model.value;
+  if (!card || embedded || !readsDates(card)) return card?.examples ?? [];
+  const visitor = typeof navigator === "undefined" || locale.value === "ko" ? locale.value : navigator.language;
+  return [...new Set([dateIn(visitor), ...card.examples])];
+});
 /** The whole source: that of the address if the model can read it, else the model's first example. */
 export const source = computed(() => {
   const given = params.value.s;
   return given !== undefined && (given.trim() === "" || !model.value || isPicture(given) === seesPictures.value)
     ? given
-    : (model.value?.examples[0] ?? "");
+    : (examples.value[0] ?? "");
 });
+/** From which language into which, where the model has several: that of the address, else its first; null for a model of one. */
+export const direction = computed(() => chosenDirection(model.value, params.value.d));
+/** The same as fields of a request. */
+export const languages = computed<Readonly<Record<string, string>>>((): Readonly<Record<string, string>> => {
+  const chosen = direction.value;
+  return chosen ? { to: chosen.target, from_language: chosen.source } : ({} as Record<string, string>);
+});
+
 /** What the server said about the last text that may have several sentences in a line. */
 const split = signal<readonly string[]>([""]);
 const several = computed(() => {
@@ -141,7 +163,7 @@ effect(() => {
   const name = model.value?.name;
   if (!several.value || !name) return;
   const control = new AbortController();
-  getSentences(name, text, control.signal)
+  getSentences({ model: name, text, ...languages.value }, control.signal)
     .catch(() => linesOf(text)) // a text beyond the limits: the translation says so
     .then((found) => {
       if (!control.signal.aborted) split.value = found.length > 0 ? found : linesOf(text);
@@ -168,6 +190,16 @@ export const addOp = (op: Op) => setOps([...ops.value, op]);
 /** Whether the What-if drawer is open. */
 export const whatIfOpen = signal(false);
 
+/** Whether the panel that makes a link for a class is open. */
+export const teachOpen = signal(false);
+/** Whether the address is a step of such a link: its model, text and screen stay. */
+export const taught = computed(() => params.value.teach !== undefined);
+effect(() => {
+  const root = document.documentElement;
+  root.toggleAttribute("data-teach", taught.value);
+  root.toggleAttribute("data-only", params.value.alone !== undefined);
+});
+
 /** Settings of the search that an address may hold: parameter, option of the API, kind. */
 const OPTIONS = [
   ["b", "beam", Number],
@@ -178,7 +210,7 @@ const OPTIONS = [
 
 /** Settings of the search in the address, as options of the API. */
 export const options = computed<Readonly<Record<string, string | number>>>(() => {
-  const found: Record<string, string | number> = {};
+  const found: Record<string, string | number> = { ...languages.value };
   for (const [key, option, read] of OPTIONS) {
     const text = params.value[key];
     if (text === undefined) continue;
@@ -207,11 +239,16 @@ export const traceRequest = computed<TraceDraft | null>(() => {
 });
 
 /** The address of this very view, with all that it takes for granted: model, its fingerprint and the text. */
-export function permalink(): string {
+export function permalink(more: Patch = {}): string {
   const card = model.value;
-  const full =
-    card && aboutText(screen.value) ? patched(params.value, { m: card.name, s: source.value, f: shortPrint(card) }) : params.value;
-  return new URL((embedded ? "#" : "") + formatAddress({ ...route.value, params: full }), location.href).href;
+  const own = card && aboutText(screen.value) ? { m: card.name, s: source.value, f: shortPrint(card) } : {};
+  const full = patched(params.value, { ...own, ...more });
+  return new URL((hashed ? "#" : "") + formatAddress({ ...route.value, params: full }), location.href).href;
+}
+/** The address of this view inside an exported file, which holds one sentence. */
+export function exportedView(): string {
+  const own = { m: model.value?.name, s: sentence.value, i: null, f: null, tour: null, le: null, t: null, px: null };
+  return formatAddress({ ...route.value, params: patched(params.value, own) });
 }
 /** Whether a screen is about one model and one text. */
 const aboutText = (name: Screen) => !["documents", "training", "quality", "learn", "docs", "compare"].includes(name);

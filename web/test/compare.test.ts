@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Arch } from "../src/api-types";
-import { chosenModels, cutsOf, toggled } from "../src/lib/compare";
+import { chosenModels, cutsOf, toggled, sameText } from "../src/lib/compare";
 import { differences, marksAgainst } from "../src/lib/diff";
 
 const card = (name: string, arch: Arch, source_language = "ko") => ({ name, arch, source_language, target_language: "en" });
@@ -38,4 +38,9 @@ test("words that differ are marked, with how many lack them", () => {
   assert.deepEqual(c, b);
   assert.deepEqual(marksAgainst("😀 yes", ["😀 no"]), [{ span: [2, 5], lacking: 1 }]);
   assert.deepEqual(marksAgainst("", ["x"]), []);
+});
+
+test("an answer is right when only white space tells it from the reference", () => {
+  assert.ok(sameText(" 1998-03-24 ", "1998-03-24") && sameText("a  b", "a b"));
+  assert.ok(!sameText("1998-03-25", "1998-03-24") && !sameText("", "1998-03-24"));
 });

@@ -1,6 +1,7 @@
 /** Exports: alignments in the forms of Pharaoh and Nematus, tensors in the safetensors layout. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { startingAt } from "../src/lib/link";
 import type { TraceSide } from "../src/api-types";
 import { nematus, pharaoh, wordWeights } from "../src/lib/align";
 import { fromRows } from "../src/lib/matrix";
@@ -65,4 +66,11 @@ test("tensors are read back as they were written", () => {
     ["사", { shape: [1], data: Float32Array.of(1, 7).subarray(1), dtype: "F32" }],
   ]);
   assert.deepEqual(readSafetensors(writeSafetensors(tensors)), tensors);
+});
+
+test("an exported page opens on the view it was exported from, whatever its text holds", () => {
+  const hostile = String.raw`{"s":"\"start\":\"x\"","start":"/translate?s=a%20\u0026b","end":1}`;
+  const moved = startingAt(hostile, "/attention?m=$1&s=</script>");
+  assert.deepEqual(JSON.parse(moved), { s: '"start":"x"', start: "/attention?m=$1&s=</script>", end: 1 });
+  assert.ok(!moved.includes("</script") && !moved.includes("&"));
 });

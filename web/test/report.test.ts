@@ -53,7 +53,7 @@ test("seeds share a colour, and an ablation is compared with the plain entry of 
   const all = report(...plain, changed);
   assert.deepEqual(
     all.entries.map((one) => colour(all, one)),
-    [1, 1, 2, 2],
+    [2, 2, 3, 3],
   );
   assert.deepEqual(
     firsts(all).map((one) => one.name),

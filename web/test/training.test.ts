@@ -7,6 +7,7 @@ import {
   extend,
   placeOf,
   points,
+  directionsIn,
   scoreNames,
   shareDone,
   shortNames,
@@ -35,6 +36,7 @@ const detail: RunDetails = {
   notices: [],
   samples: [],
   probes: [],
+  start: null,
   offset: 0,
 };
 const run: RunData = { detail, series: { "train.loss": { step: [10, 20], elapsed_s: [1, 2], value: [3, 2] } } };
@@ -72,6 +74,16 @@ test("events extend the curves, and after a resume the newest value for a step c
   assert.equal(run.series["train.loss"].value[1], 2, "the run before is untouched");
   assert.deepEqual(scoreNames([next]), ["bleu"]);
   assert.equal(extend(next, [{ type: "end", status: "failed", reason: "nan" }]).detail.status, "failed");
+});
+
+test("each of several directions has its curve", () => {
+  const next = extend(run, [
+    { type: "valid", step: 20, bleu: 30, directions: { "de→en": { bleu: 40, loss: 1 }, "en→de": { bleu: 20 } } },
+    { type: "valid", step: 30, bleu: 32, directions: { "de→en": { bleu: 41 } } },
+  ]);
+  assert.deepEqual(next.series["valid.bleu de→en"].value, [40, 41]);
+  assert.deepEqual(directionsIn([next], "bleu"), ["de→en", "en→de"]);
+  assert.deepEqual(scoreNames([next]), ["bleu"]);
 });
 
 test("scores of every task have curves, and of an error rate the lowest is best", () => {

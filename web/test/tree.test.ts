@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { BeamNode, BeamDocument } from "../src/api-types";
 import {
+  answersOf,
   childrenOf,
   endsOf,
   isEnd,
@@ -16,6 +17,7 @@ import {
   spell,
   stepsOf,
   textUpTo,
+  twinsOf,
 } from "../src/lib/tree";
 
 /** A search that keeps `beam` nodes a step, with three rejected ways on from each. */
@@ -214,4 +216,40 @@ test("arrows walk the tree", () => {
   assert.ok(rows[down] > rows[at] && limbs[down].t === limbs[at].t);
   assert.equal(neighbour(limbs, rows, spine, down, "ArrowUp"), at);
   assert.equal(neighbour(limbs, rows, spine, 0, "ArrowLeft"), null);
+});
+
+test("one answer cut in two ways stands once, and tokens that differ in a space alone are known", () => {
+  const node = (n: number, parent: number | null, text: string, more: Partial<BeamNode> = {}): BeamNode => ({
+    n,
+    parent,
+    t: parent === null ? -1 : 0,
+    id: n,
+    text,
+    logprob: -n,
+    score: -n,
+    norm: -n,
+    state: "expanded",
+    rank: 0,
+    beam: 0,
+    ...more,
+  });
+  const end = { t: 1, state: "finished" as const };
+  const nodes = [
+    node(0, null, "<s>"),
+    node(1, 0, " 2"),
+    node(2, 0, "2"),
+    node(3, 0, "3"),
+    node(4, 1, "</s>", end),
+    node(5, 2, "</s>", end),
+    node(6, 3, "</s>", end),
+  ];
+  const tree: BeamDocument = { ...search(1, 1), nodes, chosen: [0, 1, 4] };
+  assert.deepEqual(
+    answersOf(tree).map(({ node: { n }, text, ways }) => [n, text, ways]),
+    [
+      [4, "2", 2],
+      [6, "3", 1],
+    ],
+  );
+  assert.deepEqual([...twinsOf(limbsOf(tree))], [1, 2]);
 });

@@ -26,11 +26,13 @@ def twin_past(
     places: int,
     *,
     scale: bool = True,
+    bias: Tensor | None = None,
 ) -> Tensor:
     """query and new (B, H, W, K), all at one `place` (1,), with the past (B, H, T·W, K) -> (B, W, H·K).
 
     The new keys and values go into the past. ancestors (B, W, T) are slots of earlier places, and whatever is
-    seen lies within the first `places`. Without `scale` no score is divided by sqrt(d_k).
+    seen lies within the first `places`. Without `scale` no score is divided by sqrt(d_k). A bias
+    (H, 1, places) is added to the scores.
     """
     B, W, _ = ancestors.shape
     for slots, one in zip(past, new, strict=True):
@@ -39,7 +41,8 @@ def twin_past(
     family = ancestors[:, :, :places].index_copy(2, place, own[None, :, None].expand(B, W, 1))
     seen = (family[:, :, :, None] == own).flatten(2)[:, None]  # (B, 1, W, T·W)
     keys, values = (slots[:, :, : places * W] for slots in past)
-    return merge_heads(fused_attention(query, keys, values, seen, scale=scale))
+    bias = None if bias is None else bias.repeat_interleave(W, dim=-1)[None]  # (1, H, 1, T·W)
+    return merge_heads(fused_attention(query, keys, values, seen, scale=scale, bias=bias))
 
 
 def twin_source(query: Tensor, source: Pair, lengths: Tensor, *, scale: bool = True) -> Tensor:

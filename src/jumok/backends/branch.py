@@ -51,7 +51,7 @@ class Branch(Function):
         # In place: whatever else came out of that gradient has been used to make dy.
         onto = None if stream is None else stream.contiguous()
         dx = ctx.multiply(dy, weight, out=onto, add=onto is not None)
-        d_weight = ctx.multiply(dy.t(), x)
+        d_weight = ctx.multiply(dy.t(), x) if ctx.needs_input_grad[1] else None
         return dx, d_weight, None if d_bias is None else d_bias.to(ctx.bias), None, None, None
 
 

@@ -18,6 +18,7 @@ from torch.autograd import Function
 
 from jumok.native.library import available as is_built
 from jumok.native.library import library
+from jumok.nn.layers import EPSILON
 
 WIDEST_HEAD = 256  # numbers
 Sizes = tuple[int, ...]
@@ -33,6 +34,7 @@ class CAddNorm(Structure):
         ("rows", c_int64),
         ("width", c_int32),
         ("drop", CDropout),
+        ("epsilon", c_float),
     )
 
 
@@ -134,13 +136,14 @@ class AddNorm(Function):
         shift: Tensor,
         share: float,
         seed: Tensor | None,
+        epsilon: float = EPSILON,
     ) -> tuple[Tensor, Tensor]:
         x, f = x.contiguous(), f.contiguous()
         L, D = x.shape
         s, y, mean, scale = torch.empty_like(x), torch.empty_like(x), x.new_empty(L), x.new_empty(L)
         ctx.drop = c_dropout(share, seed)
         pointers = map(address, (x, f, bias, weight, shift, s, y, mean, scale))
-        call("jm_train_add_norm", byref(CAddNorm(*pointers, L, D, ctx.drop)))
+        call("jm_train_add_norm", byref(CAddNorm(*pointers, L, D, ctx.drop, epsilon)))
         ctx.save_for_backward(s, mean, scale, weight)
         ctx.has_bias = bias is not None
         ctx.set_materialize_grads(False)
@@ -155,7 +158,7 @@ class AddNorm(Function):
         dx, df, sums = torch.empty_like(s), torch.empty_like(s), s.new_zeros(3, D)
         pointers = map(address, (dy, ds, s, mean, scale, weight, dx, df, sums))
         call("jm_train_add_norm_back", byref(CAddNormBack(*pointers, L, D, ctx.has_bias, ctx.drop)))
-        return dx, df, sums[2] if ctx.has_bias else None, sums[0], sums[1], None, None
+        return dx, df, sums[2] if ctx.has_bias else None, sums[0], sums[1], None, None, None
 
 
 class Drop(Function):

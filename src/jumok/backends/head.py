@@ -79,18 +79,26 @@ def minus_wanted(p: Tensor, right: Tensor, smoothing: float) -> Tensor:
 
 
 def chunked(
-    features: Tensor, head: Tensor, target: Tensor, rows: Rows, multiply: Multiply = torch_product
+    features: Tensor,
+    head: Tensor,
+    target: Tensor,
+    rows: Rows,
+    multiply: Multiply = torch_product,
+    *,
+    bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Sums over places of what `rows` says, chunk by chunk; features may hold several passes over target."""
-    grad = torch.is_grad_enabled() and (features.requires_grad or head.requires_grad)
-    loss, nll = Chunked.apply(features.contiguous(), head, target, rows, grad, multiply)  # type: ignore[no-untyped-call]
+    given = [x for x in (features, head, bias) if x is not None]
+    grad = torch.is_grad_enabled() and any(x.requires_grad for x in given)
+    loss, nll = Chunked.apply(features.contiguous(), head, bias, target, rows, grad, multiply)  # type: ignore[no-untyped-call]
     return loss, nll
 
 
 class Chunked(Function):
     """The head and its loss; gradients are made on the way forward, while a chunk's logits are at hand.
 
-        X = features head^T,   d_features = dL/dX head,   d_head = dL/dX^T features
+        X = features head^T + bias
+        d_features = dL/dX head,   d_head = dL/dX^T features,   d_bias = the sum of dL/dX over places
 
     Backward only multiplies them by the gradient of the sum.
     """
@@ -100,6 +108,7 @@ class Chunked(Function):
         ctx: Any,
         features: Tensor,
         head: Tensor,
+        bias: Tensor | None,
         target: Tensor,
         rows: Rows,
         grad: bool,  # noqa: FBT001
@@ -113,27 +122,35 @@ class Chunked(Function):
         stride = ceil(V / ALIGNED) * ALIGNED
         room = features.new_empty(len(passes) * step, stride)
         d_passes = torch.empty_like(passes) if grad else None
+        d_bias = None if bias is None or not grad else torch.zeros_like(bias)
         d_head, losses, nlls = None, [], []
         for first in range(0, M, step):
             some = passes[:, first : first + step].reshape(-1, D)  # (C · R, D)
             logits = multiply(some, table.t(), out=room[: len(some), :V])
+            if bias is not None:
+                logits += bias
             loss, nll = rows(logits, target[first : first + step], grad=grad)  # (R,), (R,)
             losses.append(loss)
             nlls.append(nll)
             if d_passes is not None:
                 place_product(logits, table, d_passes[:, first : first + step], multiply)
-                d_head = add_product(d_head, logits.t(), some, last=step >= M, multiply=multiply)
+                if ctx.needs_input_grad[1]:  # a frozen head has none
+                    d_head = add_product(d_head, logits.t(), some, last=step >= M, multiply=multiply)
+            if d_bias is not None:
+                d_bias += logits.sum(0, dtype=wide(logits.dtype))
         d_head = None if d_head is None else d_head.to(head.dtype)
-        ctx.save_for_backward(d_passes, d_head)
+        ctx.save_for_backward(d_passes, d_head, d_bias)
         nll = torch.cat(nlls).sum()
         ctx.mark_non_differentiable(nll)
         return torch.cat(losses).sum(), nll
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        d_passes, d_head = ctx.saved_tensors
+        d_passes, d_head, d_bias = ctx.saved_tensors
         d_features = (d_passes * grads[0]).flatten(0, 1)  # (C · M, D)
-        return d_features, d_head * grads[0], None, None, None, None
+        d_table = None if d_head is None else d_head * grads[0]
+        of_bias = None if d_bias is None else d_bias * grads[0]
+        return d_features, d_table, of_bias, None, None, None, None
 
 
 def chunk_rows(tokens: int, passes: int, vocabulary: int, size: int, most: int | None = None) -> int:

@@ -16,7 +16,9 @@ from jumok.backends.branch import Sums
 from jumok.backends.fast import FastBackend, settled, values_and_biases
 from jumok.backends.head import chunked
 from jumok.backends.products import LinearProduct, Multiply, choose_product
-from jumok.backends.values import Pair, Projected, Where
+from jumok.backends.values import Pair, Projected
+from jumok.edits import Where
+from jumok.nn.relative import Relative
 from jumok.nn.spans import Spans
 
 
@@ -54,11 +56,19 @@ class NativeBackend(FastBackend):
         return lambda dy, y: (dy, c_ops.mask_and_sum(dy, y))  # in place: dy was made for this alone
 
     def attend(
-        self, inputs: tuple[Projected, ...], heads: int, spans: Spans, *, scale: bool, where: Where
+        self,
+        inputs: tuple[Projected, ...],
+        heads: int,
+        spans: Spans,
+        *,
+        scale: bool,
+        where: Where,
+        relative: Relative | None = None,
     ) -> Tensor:
         values, biases = values_and_biases(inputs)
-        if values[-1].shape[1] // (4 - len(values)) // heads > c_ops.WIDEST_HEAD:
-            return super().attend(settled(inputs), heads, spans, scale=scale, where=where)
+        wide = values[-1].shape[1] // (4 - len(values)) // heads > c_ops.WIDEST_HEAD
+        if wide or relative is not None:
+            return super().attend(settled(inputs), heads, spans, scale=scale, where=where, relative=relative)
         ends = (spans.key_begin, spans.key_end)
         out: Tensor = c_ops.Attend.apply(*ends, heads, scale, len(inputs), *values, *biases)  # type: ignore[no-untyped-call]
         return out
@@ -79,26 +89,34 @@ class NativeBackend(FastBackend):
             return super().add_norm(x, states, linear, norm, share, training=training, seed=seed, add=add)
         change: Tensor = LinearProduct.apply(states, linear.weight, self.multiply)  # type: ignore[no-untyped-call]
         given = float(share) if training else 0.0  # the bias comes in below
-        parts = (x, change, linear.bias, norm.weight, norm.bias, given, seed)
+        parts = (x, change, linear.bias, norm.weight, norm.bias, given, seed, norm.eps)
         s, y = c_ops.AddNorm.apply(*parts)  # type: ignore[no-untyped-call]
         return s, y
 
-    def logits(self, states: Tensor, head: Tensor) -> Tensor:
+    def logits(self, states: Tensor, head: Tensor, bias: Tensor | None = None) -> Tensor:
         if not self.bf16 or states.dtype != torch.float32:
-            return super().logits(states, head)
+            return super().logits(states, head, bias)
         found: Tensor = LinearProduct.apply(states, head, self.multiply)  # type: ignore[no-untyped-call]
-        return found
+        return found if bias is None else found + bias
 
-    def head_loss(self, states: Tensor, head: Tensor, target: Tensor, smoothing: float) -> Pair:
+    def head_loss(
+        self, states: Tensor, head: Tensor, target: Tensor, smoothing: float, bias: Tensor | None = None
+    ) -> Pair:
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             return c_ops.smoothed_rows(logits, target, smoothing, grad=grad)
 
-        return chunked(states, head, target, rows, self.multiply)
+        return chunked(states, head, target, rows, self.multiply, bias=bias)
 
     def rdrop_loss(
-        self, states: Tensor, head: Tensor, target: Tensor, smoothing: float, alpha: float
+        self,
+        states: Tensor,
+        head: Tensor,
+        target: Tensor,
+        smoothing: float,
+        alpha: float,
+        bias: Tensor | None = None,
     ) -> Pair:
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             return c_ops.smoothed_rows(logits, target, smoothing, alpha, grad=grad)
 
-        return chunked(states, head, target, rows, self.multiply)
+        return chunked(states, head, target, rows, self.multiply, bias=bias)

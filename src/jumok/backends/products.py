@@ -162,7 +162,8 @@ class LinearProduct(Function):
         return multiply(x, weight.t())
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None, None]:
         x, weight = ctx.saved_tensors
         dy = grads[0].contiguous()
-        return ctx.multiply(dy, weight), ctx.multiply(dy.t(), x), None
+        d_weight = ctx.multiply(dy.t(), x) if ctx.needs_input_grad[1] else None  # none of frozen weights
+        return ctx.multiply(dy, weight), d_weight, None

@@ -10,11 +10,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from jumok.backends.edits import Edits
 from jumok.backends.torch import TorchBackend
-from jumok.backends.values import Pair, Projected, Score, Side, Tokens, Where
+from jumok.backends.values import Pair, Projected, Score, Side, Tokens
+from jumok.edits import Edits, PositionEdit, Where
 from jumok.nn.edit import scale_heads
 from jumok.nn.functional import Stages, attention_stages, weigh
+from jumok.nn.relative import Relative
 from jumok.nn.spans import Spans, Tables
 
 
@@ -36,13 +37,15 @@ class RecordingBackend(TorchBackend):
         edit = self.edits.source_positions if side == "source" else self.edits.target_positions
         if edit is None:
             return sentences.positions
-        if side == "source":
-            return edit.of_source(sentences.positions, sentences.known_lengths)
-        return edit.of_target(sentences.positions, rows)
+        if side == "target":
+            return moved(edit, sentences.positions, rows)
+        places = sentences.positions
+        found = edit.of_source(places.cpu().numpy(), sentences.known_lengths)
+        return None if found is None else torch.from_numpy(found).to(places.device)
 
     def next_positions(self, positions: Tensor, rows: int | None) -> Tensor | None:
         edit = self.edits.target_positions
-        return positions if edit is None else edit.of_target(positions, rows)
+        return positions if edit is None else moved(edit, positions, rows)
 
     def sinusoids(self, positions: Tensor, end: int | None, width: int, kind: torch.dtype) -> Tensor:
         return super().sinusoids(positions, None, width, kind)
@@ -60,7 +63,7 @@ class RecordingBackend(TorchBackend):
         empty = torch.arange(T, device=lengths.device) >= lengths[:, None]  # (B, T)
         return [mask | empty[:, None, :, None]]
 
-    def attend_grid(
+    def attend_grid(  # noqa: PLR0913
         self,
         query: Tensor,
         keys: Tensor,
@@ -71,10 +74,13 @@ class RecordingBackend(TorchBackend):
         where: Where,
         first: int | Tensor = 0,
         begin: Tensor | None = None,
+        bias: Tensor | None = None,
     ) -> Tensor:
         seen = mask if mask is not None else torch.ones(1, 1, 1, 1, dtype=torch.bool, device=query.device)
         edit = self.edits.attention.get(where)
-        stages = attention_stages(query, keys, values, seen, scale=scale, edit=edit, first=first, begin=begin)
+        stages = attention_stages(
+            query, keys, values, seen, scale=scale, edit=edit, first=first, begin=begin, bias=bias
+        )
         self.pending = (where, stages)
         return stages.context
 
@@ -136,9 +142,16 @@ class RecordingBackend(TorchBackend):
         return super().add_norm(x, states, linear, norm, share, training=training, seed=seed, add=add)
 
     def attend(
-        self, inputs: tuple[Projected, ...], heads: int, spans: Spans, *, scale: bool, where: Where
+        self,
+        inputs: tuple[Projected, ...],
+        heads: int,
+        spans: Spans,
+        *,
+        scale: bool,
+        where: Where,
+        relative: Relative | None = None,
     ) -> Tensor:
-        context = super().attend(inputs, heads, spans, scale=scale, where=where)
+        context = super().attend(inputs, heads, spans, scale=scale, where=where, relative=relative)
         self.laid_out = spans
         return context
 
@@ -162,7 +175,9 @@ class RecordingBackend(TorchBackend):
 
     def bridge(self, final: Tensor) -> Tensor:
         bridge = self.edits.bridge  # (N, C, D)
-        return final if bridge is None else bridge.to(final).expand(len(final), *bridge.shape)
+        if bridge is None:
+            return final
+        return torch.from_numpy(bridge).to(final).expand(len(final), *bridge.shape)
 
     def close(self, out: Tensor) -> None:
         """Keep the stages of the attention that gave this output, laid end to end or as a rectangle."""
@@ -177,11 +192,18 @@ class RecordingBackend(TorchBackend):
         self.pending = self.laid_out = None
 
 
+def moved(edit: PositionEdit, positions: Tensor, rows: int | None) -> Tensor | None:
+    """What stands in for positions (L,) of a target."""
+    found = edit.of_target(positions.cpu().numpy(), rows)
+    return None if found is None else torch.from_numpy(found).to(positions.device)
+
+
 def joined(before: Stages, after: Stages) -> Stages:
     """The stages of steps that follow each other, over the same keys, as those of one pass."""
     grown = {
         name: torch.cat((getattr(before, name), getattr(after, name)), dim=2)
-        for name in ("query", "scores", "scaled", "mask", "weights", "context")
+        for name in ("query", "scores", "scaled", "bias", "mask", "weights", "context")
+        if getattr(before, name) is not None
     }
     assert before.out is not None
     assert after.out is not None

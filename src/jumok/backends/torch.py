@@ -6,7 +6,8 @@ sentences. Axis letters: L tokens, T queries, S keys, D width, H heads, K width 
 rows of a rectangle, W beams.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import torch
@@ -14,13 +15,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import PackedSequence
 
+from jumok.backends.banded import banded_attention
 from jumok.backends.beams import twin_past, twin_source
 from jumok.backends.best import twin_peaks
 from jumok.backends.head import chunked, rdrop_rows, smoothed_rows
-from jumok.backends.values import Pair, Projected, Score, Side, Tokens, Where
+from jumok.backends.values import Pair, Projected, Score, Side, Tokens
+from jumok.edits import Where
 from jumok.nn.functional import fused_attention, masked_softmax, merge_heads, split_heads
-from jumok.nn.layers import FeedForward, Residual, dropout
+from jumok.nn.layers import ACTIVATIONS, Activation, FeedForward, Residual, dropout
 from jumok.nn.positions import sinusoidal
+from jumok.nn.relative import Relative
 from jumok.nn.spans import Spans, Tables, span_mask
 
 
@@ -45,6 +49,10 @@ class TorchBackend:
     def sinusoids(self, positions: Tensor, end: int | None, width: int, kind: torch.dtype) -> Tensor:
         """PE of positions (L,), all before `end` if that is known -> (L, width)."""
         return sinusoidal(positions, width).to(kind)
+
+    def norm_embedded(self, x: Tensor, norm: nn.Module) -> Tensor:
+        """The norm of embeddings and their positions (L, D), in a model that has one."""
+        return normed_by(norm, x)
 
     def uniform(self, count: int, where: torch.device) -> Tensor:
         """Random numbers (count,) from 0 to 1."""
@@ -77,17 +85,30 @@ class TorchBackend:
         return Projected(y.relu() if relu else y), x
 
     def attend(
-        self, inputs: tuple[Projected, ...], heads: int, spans: Spans, *, scale: bool, where: Where
+        self,
+        inputs: tuple[Projected, ...],
+        heads: int,
+        spans: Spans,
+        *,
+        scale: bool,
+        where: Where,
+        relative: Relative | None = None,
     ) -> Tensor:
-        """softmax(Q K^T / sqrt(d_k)) V in each head, of (qkv,) or (q, kv) laid side by side -> (T, D)."""
+        """softmax(Q K^T / sqrt(d_k)) V in each head, of (qkv,) or (q, kv) laid side by side -> (T, D).
+
+        Self-attention may add what `relative` positions say to the scores.
+        """
         q, k, v = query_key_value(tuple(one.values for one in inputs))
+        if spans.lengths is None and relative is not None:
+            return banded_attention((q, k, v), heads, spans, relative, scale=scale)
         if spans.lengths is None:
             return masked_attention((q, k, v), heads, spans, scale=scale)
         tables, contexts = self.tables(spans), []
         sides = (tables.queries(q), tables.keys(k), tables.keys(v), self.masks(tables, causal=spans.causal))
-        for *qkv, mask in zip(*sides, strict=True):
+        biases: Iterable[Tensor | None] = repeat(None) if relative is None else relative.over(tables)
+        for (*qkv, mask), bias in zip(zip(*sides, strict=True), biases, strict=False):
             query, keys, values = (split_heads(x, heads) for x in qkv)  # (B_g, H, ·, K)
-            context = self.attend_grid(query, keys, values, mask, scale=scale, where=where)
+            context = self.attend_grid(query, keys, values, mask, scale=scale, where=where, bias=bias)
             contexts.append(merge_heads(context))  # (B_g, T_g, D)
         return tables.laid(contexts, len(q))
 
@@ -98,7 +119,7 @@ class TorchBackend:
     def masks(self, tables: Tables, *, causal: bool) -> list[Tensor]:
         return tables.masks(causal=causal)
 
-    def attend_grid(
+    def attend_grid(  # noqa: PLR0913
         self,
         query: Tensor,
         keys: Tensor,
@@ -109,13 +130,15 @@ class TorchBackend:
         where: Where,
         first: int | Tensor = 0,
         begin: Tensor | None = None,
+        bias: Tensor | None = None,
     ) -> Tensor:
         """The same in a rectangle: query (B, H, T, K), keys and values (B, H, S, K) -> (B, H, T, K).
 
-        The mask broadcasts to (B, H, T, S); None: every key is seen. `first` is the position of the first
-        query and `begin` the place of position 0 among the keys, (B,) where rows differ.
+        The mask broadcasts to (B, H, T, S), and so does what is added to the scores, the `bias`; None: every
+        key is seen, nothing added. `first` is the position of the first query and `begin` the place of
+        position 0 among the keys, (B,) where rows differ.
         """
-        return fused_attention(query, keys, values, mask, scale=scale)
+        return fused_attention(query, keys, values, mask, scale=scale, bias=bias)
 
     def attend_by(
         self, score: Score, query: Tensor, keys: Tensor, values: Tensor, spans: Spans, *, where: Where
@@ -186,12 +209,20 @@ class TorchBackend:
         training: bool,
         seed: Tensor | None,
     ) -> tuple[Tensor, Tensor | None]:
-        """`add_norm` of relu(x W_1^T + b_1) and the outer product; without a `stream`, x goes on itself."""
-        # A gradient that no norm has made anew is not ours to add to.
-        hidden, after = self.branch(x, *network.first, relu=True, own=residual.whole)
+        """`add_norm` of relu(x W_1^T + b_1) and the outer product; without a `stream`, x goes on itself.
+
+        A network may have another activation, and a gate: act(x W_1^T + b_1) * (x W_g^T + b_g).
+        """
+        own = residual.whole  # a gradient that no norm has made anew is not ours to add to
+        relu = network.activation == "relu"
+        first, after = self.branch(x, *network.first, relu=relu, own=own)
+        hidden = first.values if relu else self.activate(first.values, network.activation)
+        if network.second is not None:
+            gate, after = self.branch(after, *network.second, own=own)
+            hidden = self.gate(hidden, gate.values)
         return self.add_norm(
             after if stream is None else stream,
-            hidden.values,
+            hidden,
             network.outer,
             norm,
             residual.dropout.share,
@@ -199,6 +230,14 @@ class TorchBackend:
             seed=seed,
             add=residual.add,
         )
+
+    def activate(self, x: Tensor, activation: Activation) -> Tensor:
+        """What stands between the two matrices of a feed-forward network, where it is not relu."""
+        return ACTIVATIONS[activation](x)
+
+    def gate(self, x: Tensor, gate: Tensor) -> Tensor:
+        """x * gate."""
+        return x * gate
 
     def run_cell(
         self, cell: nn.RNNBase, x: Tensor, sentences: Tokens | None, hidden: Tensor | None, side: Side
@@ -219,27 +258,39 @@ class TorchBackend:
         """The encoder's last states (B, N, C, D) on their way to the decoder."""
         return final
 
-    def logits(self, states: Tensor, head: Tensor) -> Tensor:
-        """states head^T, all at once: (L, D), (V, D) -> (L, V)."""
-        return states @ head.to(states.dtype).T
+    def logits(self, states: Tensor, head: Tensor, bias: Tensor | None = None) -> Tensor:
+        """states head^T, all at once, plus a bias (V,): (L, D), (V, D) -> (L, V)."""
+        found = states @ head.to(states.dtype).T
+        return found if bias is None else found + bias.to(found.dtype)
 
-    def head_loss(self, states: Tensor, head: Tensor, target: Tensor, smoothing: float) -> Pair:
-        """Smoothed cross-entropy and nll of softmax(states head^T), summed; a target of 0 weighs nothing."""
+    def head_loss(
+        self, states: Tensor, head: Tensor, target: Tensor, smoothing: float, bias: Tensor | None = None
+    ) -> Pair:
+        """Smoothed cross-entropy and nll of softmax(states head^T + bias), summed.
+
+        A target of 0 weighs nothing.
+        """
 
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             return smoothed_rows(logits, target, smoothing, grad=grad)
 
-        return chunked(states, head, target, rows)
+        return chunked(states, head, target, rows, bias=bias)
 
     def rdrop_loss(
-        self, states: Tensor, head: Tensor, target: Tensor, smoothing: float, alpha: float
+        self,
+        states: Tensor,
+        head: Tensor,
+        target: Tensor,
+        smoothing: float,
+        alpha: float,
+        bias: Tensor | None = None,
     ) -> Pair:
         """The same for two passes (2M, D) that must agree (R-Drop)."""
 
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             return rdrop_rows(logits, target, smoothing, alpha, grad=grad)
 
-        return chunked(states, head, target, rows)
+        return chunked(states, head, target, rows, bias=bias)
 
     def attend_past(
         self,
@@ -251,9 +302,13 @@ class TorchBackend:
         places: int,
         *,
         scale: bool,
+        bias: Tensor | None = None,
     ) -> Tensor:
-        """query and new (B, H, W, K) at one `place`, past (B, H, T·W, K) -> (B, W, H·K)."""
-        return twin_past(query, new, past, ancestors, place, places, scale=scale)
+        """query and new (B, H, W, K) at one `place`, past (B, H, T·W, K) -> (B, W, H·K).
+
+        A bias (H, 1, places) is added to the scores.
+        """
+        return twin_past(query, new, past, ancestors, place, places, scale=scale, bias=bias)
 
     def attend_source(self, query: Tensor, source: Pair, lengths: Tensor, *, scale: bool) -> Tensor:
         """query (B, H, W, K), source (B, H, S, K) of `lengths` (B,) real tokens -> (B, W, H·K)."""
@@ -284,7 +339,9 @@ def masked_attention(
 
 
 def normed_by(norm: nn.Module, x: Tensor) -> Tensor:
-    """LayerNorm; the input itself where a model has none."""
+    """LayerNorm or RMSNorm; the input itself where a model has none."""
+    if isinstance(norm, nn.RMSNorm):
+        return F.rms_norm(x.to(norm.weight.dtype), norm.normalized_shape, norm.weight, norm.eps).to(x.dtype)
     if not isinstance(norm, nn.LayerNorm):
         return x
     wide = x.to(norm.weight.dtype)  # the norm's own weights may stay in float32

@@ -1,38 +1,35 @@
 """What the ops of a back end take and give; the ops themselves are in `torch.py`."""
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from torch import Tensor
+if TYPE_CHECKING:  # traces read what is here, and need no torch
+    from torch import Tensor
 
-from jumok.nn.spans import Lengths
+    from jumok.nn.spans import Lengths
 
-Kind = Literal["enc_self", "dec_self", "cross", "copy"]
-"""`copy` is where a model that copies points: one layer, one head, and its `out` is the share copied."""
-Where = tuple[Kind, int]
-"""An attention: its kind and its layer."""
 Side = Literal["source", "target"]
-Pair = tuple[Tensor, Tensor]
+Pair: TypeAlias = "tuple[Tensor, Tensor]"
 """Keys and values."""
-Score = Callable[[Tensor, Tensor], Tensor]
+Score: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"
 """Queries (B, T, D) and keys (B, S, D) to scores (B, T, S)."""
 
 
 class Projected(NamedTuple):
     """A product, and the bias that is in it already but whose gradient the op that reads it still owes."""
 
-    values: Tensor  # (L, ·)
-    bias: Tensor | None = None
+    values: "Tensor"  # (L, ·)
+    bias: "Tensor | None" = None
 
 
 class Tokens(Protocol):
     """What an op may ask of `jumok.models.sentences.Sentences`."""
 
     @property
-    def positions(self) -> Tensor: ...
+    def positions(self) -> "Tensor": ...
     @property
-    def known_lengths(self) -> Lengths: ...
+    def known_lengths(self) -> "Lengths": ...
     @property
     def time(self) -> Any: ...
-    def grid(self, x: Tensor, /) -> Tensor: ...
+    def grid(self, x: "Tensor", /) -> "Tensor": ...
     def __len__(self) -> int: ...

@@ -1,6 +1,7 @@
-"""`confidence.json` beside a model: what turns its scores into probabilities. Bytes and JSON only, no torch.
+"""What was learned about a model later, beside it: `confidence.json` turns its scores into probabilities, and
+`alignment.json` says which head aligns. Bytes and JSON only, no torch.
 
-It may be added to a model folder at any time, so no manifest has it: a seal says whether it is as it was
+They may be added to a model folder at any time, so no manifest has them: a seal says whether one is as it was
 written, and the SHA-256 of the weights whether it belongs to them.
 """
 
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok.checkpoint.folder import dump_json, replace_file
-from jumok.checkpoint.manifest import CALIBRATION, parse_json, read_manifest, read_small
+from jumok.checkpoint.manifest import ALIGNMENT, CALIBRATION, parse_json, read_manifest, read_small
 from jumok.errors import ConfigError, ModelError
 from jumok.seals import SEAL, sealed, unsealed
 
@@ -17,8 +18,9 @@ WEIGHTS = (
     "native.safetensors",
     "model.safetensors",
 )  # a folder has one; `jumok verify` loads no numpy for it
-SCHEMA = "jumok-confidence/1"
+SCHEMAS = {CALIBRATION: "jumok-confidence/1", ALIGNMENT: "jumok-alignment/1"}
 AGAIN = "make it again: jumok calibrate -m MODEL -s SOURCE -t TARGET"
+HINTS = {CALIBRATION: AGAIN, ALIGNMENT: f"remove it, and {AGAIN} --align"}
 
 
 def is_calibrated(folder: Path) -> bool:
@@ -26,16 +28,15 @@ def is_calibrated(folder: Path) -> bool:
     return (folder / CALIBRATION).exists()
 
 
-def write_calibration(folder: Path, fields: Mapping[str, Any]) -> Path:
-    """Keep a calibration beside the model it was made for."""
-    document = {"schema": SCHEMA, "weights": weights_of(folder), **fields}
-    replace_file(folder / CALIBRATION, dump_json(sealed(document)))
-    return folder / CALIBRATION
+def write_calibration(folder: Path, fields: Mapping[str, Any], name: str = CALIBRATION) -> Path:
+    """Keep what was learned about a model beside it."""
+    document = {"schema": SCHEMAS[name], "weights": weights_of(folder), **fields}
+    replace_file(folder / name, dump_json(sealed(document)))
+    return folder / name
 
 
 def read_calibration(folder: Path) -> dict[str, Any]:
     """The calibration of a model; an error if it has none, or one that is damaged or of other weights."""
-    where = folder / CALIBRATION
     if not is_calibrated(folder):
         raise ConfigError(
             "the model has not been calibrated: what its scores say about errors is not known",
@@ -43,10 +44,22 @@ def read_calibration(folder: Path) -> dict[str, Any]:
             f"jumok calibrate -m {folder} -s SOURCE -t TARGET",
             code="not_calibrated",
         )
+    return read_learned(folder, CALIBRATION)
+
+
+def read_alignment(folder: Path) -> dict[str, Any] | None:
+    """The head that aligns best, as it was found later; None if nobody has looked for it."""
+    return read_learned(folder, ALIGNMENT) if (folder / ALIGNMENT).exists() else None
+
+
+def read_learned(folder: Path, name: str) -> dict[str, Any]:
+    """One of these files; an error if it is damaged or of other weights."""
+    where = folder / name
     fields = parse_json(read_small(where), where)
-    if fields.get("schema") != SCHEMA or SEAL not in fields:
+    if fields.get("schema") != SCHEMAS[name] or SEAL not in fields:
         said = str(fields.get("schema"))[:80]
-        raise bad_calibration(where, f"its schema is {said!r}, and this jumok reads {SCHEMA} with a seal")
+        reason = f"its schema is {said!r}, and this jumok reads {SCHEMAS[name]} with a seal"
+        raise bad_calibration(where, reason)
     try:
         document: dict[str, Any] = unsealed(fields)
     except ValueError as error:
@@ -67,15 +80,16 @@ def weights_of(folder: Path) -> str:
 def bad_calibration(where: Path, reason: str) -> ModelError:
     """The error for a calibration that cannot be used."""
     message = f"{where.name} cannot be used: {reason}"
-    return ModelError(message, where=str(where), hint=AGAIN, code="bad_calibration")
+    return ModelError(message, where=str(where), hint=HINTS[where.name], code="bad_calibration")
 
 
 def calibration_faults(folder: Path) -> list[str]:
-    """Why the calibration of a folder cannot be used; none is no fault."""
-    if not is_calibrated(folder):
-        return []
-    try:
-        read_calibration(folder)
-    except ModelError as error:
-        return [error.message]
-    return []
+    """Why what was learned about a model cannot be used; none of it is no fault."""
+    faults = []
+    for name in SCHEMAS:
+        try:
+            if (folder / name).exists():
+                read_learned(folder, name)
+        except ModelError as error:
+            faults.append(error.message)
+    return faults

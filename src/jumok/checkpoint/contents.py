@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from jumok.checkpoint.calibration import read_alignment
 from jumok.checkpoint.manifest import (
     check_version,
     content_fingerprint,
@@ -24,6 +25,7 @@ from jumok.native.shortlist import Shortlist, check_listed, parse_shortlist
 from jumok.native.tensors import Array, parse_tensors
 from jumok.native.weights import PackedWeights
 from jumok.settings import flatten, nest, parse_config, upgrade_settings
+from jumok.text.frame import FRAME_FILE, PLAIN, parse_frame
 from jumok.text.tokenizer import PATCHES, Tokenizer, Tokenizers, parse_source, parse_tokenizer
 
 WEIGHTS = "model.safetensors"
@@ -55,6 +57,7 @@ def read_contents(folder: Path) -> Contents:
     about = {
         **(info if isinstance(info, dict) else {}),
         **({"weights": "int8"} if quantised else {}),
+        **({"align_head": found["align_head"]} if (found := read_alignment(folder)) else {}),
         "fingerprint": content_fingerprint(folder),
     }
     return Contents(tokenizers, config, folder, about, quantised=quantised)
@@ -135,13 +138,14 @@ def _read_config(fields: Mapping[str, Any], where: Path) -> RunConfig:
 
 def _read_tokenizers(fields: Mapping[str, Any], folder: Path) -> Tokenizers:
     """The folder's tokenizers, if they are the ones that the model was trained with."""
+    framed = fields.get("frame") == FRAME_FILE
+    frame = parse_frame(_read(folder, FRAME_FILE), str(folder / FRAME_FILE)) if framed else PLAIN
     if fields.get("shared_vocabulary") is True:
-        both = _read_tokenizer(folder, "tokenizer.json")
-        tokenizers = Tokenizers(both, both)
+        tokenizers = Tokenizers(*_read_tokenizer(folder, "tokenizer.json").sides(), frame)
     else:
         name = PATCHES if fields.get("source") == "image" else "source_tokenizer.json"
         source = parse_source(_read(folder, name), str(folder / name))
-        tokenizers = Tokenizers(source, _read_tokenizer(folder, "target_tokenizer.json"))
+        tokenizers = Tokenizers(source, _read_tokenizer(folder, "target_tokenizer.json"), frame)
     if tokenizers.fingerprint != (expected := fields.get("tokenizer_sha256")):
         hashes = f"SHA-256 {tokenizers.fingerprint}, the model expects {str(expected)[:64]}"
         raise _other_tokenizer(folder, hashes)

@@ -5,7 +5,6 @@ that the system releases when its holder ends, however it ends. No torch: files 
 """
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -19,6 +18,7 @@ from typing import Any
 
 from jumok.checkpoint.manifest import FORMAT_VERSION, MANIFEST, read_manifest, verify_folder
 from jumok.errors import ConfigError, ModelError, RunError
+from jumok.systems import lock_file, open_flags, read_at, sync_folder, write_at
 
 _LEFTOVER = re.compile(r"trash-.+|.+\.tmp-[0-9a-f]+")
 _REPLACED = re.compile(r"(.+)\.old-[0-9a-f]+")
@@ -74,15 +74,6 @@ def replace_file(path: Path, data: bytes) -> None:
         raise _save_error(path, error, len(data)) from error
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def sync_folder(path: Path) -> None:
-    """Wait until the disk has the folder's list of names."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def discard(path: Path) -> None:
@@ -188,7 +179,7 @@ def run_lock(run: Path) -> Iterator[None]:
     """Hold the run folder, made if need be; a second holder is refused at once."""
     try:
         run.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(run / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(run / ".lock", open_flags("O_RDWR", "O_CREAT"), 0o644)
     except OSError as error:
         raise ConfigError(
             f"cannot write to the run folder: {error.strerror}",
@@ -205,9 +196,9 @@ def run_lock(run: Path) -> Iterator[None]:
 
 def _take(descriptor: int, run: Path) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(descriptor)
     except BlockingIOError:
-        holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+        holder = read_at(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
         raise RunError(
             f"another process is training in this folder (process {holder})",
             where=str(run),
@@ -216,4 +207,4 @@ def _take(descriptor: int, run: Path) -> None:
         ) from None
     with suppress(OSError):  # the number only serves the message; a full disk must not matter here
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        write_at(descriptor, f"{os.getpid()}\n".encode(), 0)

@@ -21,11 +21,15 @@ from typing import Any, BinaryIO, TypeVar
 
 from jumok.checkpoint.bundled import bundled_names, named_folder
 from jumok.errors import ModelError, nearest
+from jumok.systems import memory_size, open_flags
 
 MANIFEST = "MANIFEST.json"
 AVERAGED = "averaged"  # a run's folder for the mean of its last checkpoints
 CHECKPOINTS = "checkpoints"
-CALIBRATION = "confidence.json"  # may be added to a folder later; it has a seal of its own
+CALIBRATION = "confidence.json"  # may be added to a folder later, as the next two; each has a seal of its own
+ALIGNMENT = "alignment.json"
+NEIGHBOURS = "neighbours.safetensors"
+LATER = (CALIBRATION, ALIGNMENT, NEIGHBOURS)
 FORMAT_VERSION = 1
 JSON_LIMIT = 16 * 2**20
 COPY_AGAIN = "copy the folder again from where it was whole, or use an older checkpoint"
@@ -59,7 +63,7 @@ def verify_folder(path: Path, *, skip: Collection[str] = (), extras: bool = True
         wanted = {name: entry for name, entry in manifest.items() if name not in skip}
         faults = [fault for name, entry in wanted.items() if (fault := _fault(path / name, entry))]
         if extras:
-            strange = {entry.name for entry in path.iterdir()} - {*manifest, MANIFEST, CALIBRATION}
+            strange = {entry.name for entry in path.iterdir()} - {*manifest, MANIFEST, *LATER}
             faults += [f"{name} does not belong to this folder" for name in sorted(strange)]
         return faults
     except ModelError as error:
@@ -72,10 +76,11 @@ def verify(folder: str | Path) -> dict[Path, list[str]]:
 
 
 def unusable(folder: Path) -> list[str]:
-    """Why the settings or the calibration of a whole folder cannot be used; a folder may have none."""
+    """Why settings, calibration or index of a whole folder cannot be used; a folder may have none."""
     from jumok.checkpoint.calibration import calibration_faults
+    from jumok.checkpoint.neighbours import neighbours_faults
 
-    faults = calibration_faults(folder)
+    faults = calibration_faults(folder) + neighbours_faults(folder)
     if faults or not (folder / "config.json").exists():
         return faults
     from jumok.checkpoint.contents import settings_faults  # takes longer to load than all of this
@@ -151,7 +156,7 @@ def _read_checked(path: Path, name: str, read: Callable[[BinaryIO, int], B]) -> 
 
 def check_memory(path: Path, size: int) -> None:
     """Refuse a file that cannot lie in this machine's memory, before any is asked for."""
-    if size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+    if size > memory_size():
         raise too_large(path, size)
 
 
@@ -288,7 +293,9 @@ def read_small(path: Path) -> bytes:
 def _open_plain(path: Path) -> BinaryIO:
     """Open a plain file. A link, a pipe or a device in its place is damage; none of them is waited for."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        if not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
+            raise OSError(errno.ELOOP, "a link")
+        descriptor = os.open(path, open_flags("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK"))
     except OSError as error:
         reason = {
             errno.ENOENT: "is missing",

@@ -8,6 +8,7 @@ from jumok.cli.shared.console import print_json, progress_display, say
 from jumok.cli.shared.options import (
     DEVICE,
     ENGINE,
+    LANGUAGES,
     MODEL,
     choice,
     command,
@@ -15,6 +16,7 @@ from jumok.cli.shared.options import (
     given_options,
     say_once,
     several,
+    switch,
     text,
 )
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
   jumok calibrate -m runs/en-de -s val.en -t val.de
   jumok calibrate -m runs/en-de -s val.tsv --columns 1,3 --json
+  jumok calibrate -m brought/en-de -s train.en -t train.de --align
 """
 
 
@@ -36,12 +39,15 @@ EXAMPLES = """
 @text("--data", metavar="NAME", help="A built-in data set instead of files.")
 @choice("--split", of=["train", "valid", "test"], default="valid", help="Part of --data [valid].")
 @count("--beam", help="Hypotheses per text [as the model's folder says].")
+@switch("--align", help="Find the head that aligns best, not what scores say.")
+@LANGUAGES
 @DEVICE
 @ENGINE
 def calibrate(
     model: str,
     *,
     beam: int | None,
+    align: bool,
     device: str | None,
     engine: str,
     as_json: bool,
@@ -52,15 +58,29 @@ def calibrate(
 
     What it learns is kept in the model's folder as confidence.json. A run does this by itself at its end,
     with its validation set; sentences that the model was trained on would make it look too sure.
+
+    With --align it looks for the head of a Transformer that says best which word comes from which, and keeps
+    that as alignment.json: for models that were brought in. Its sentences may be those of the training.
     """
     from jumok.cli.evaluate import read_test_set
     from jumok.decoding.translator import load
     from jumok.evaluation.calibrate import calibrate as calibrate_translator
 
+    said = {name: places.pop(name) for name in ("to", "from_language")}
     test = read_test_set({**places, "lang": ""}, need=True)
     translator = load(model, device, engine=engine, note=say_once(quiet=quiet))
+    if align:
+        from jumok.training.best_head import find_head
+
+        head, file = find_head(translator, test.sources or [], [one[0] for one in test.references])
+        if as_json:
+            return print_json({**head.to_dict(), "file": str(file)})
+        if not quiet:
+            click.echo(head.describe())
+            say(f"kept in {file}")
+        return None
     with progress_display(quiet=quiet) as progress:
-        search = given_options({"beam": beam})
+        search = given_options({"beam": beam} | said)
         found = calibrate_translator(
             translator, test.sources or [], test.references, progress=progress, **search
         )
@@ -69,6 +89,7 @@ def calibrate(
     elif not quiet:
         click.echo(describe(found))
         say(f"kept in {found.file}")
+    return None
 
 
 def describe(found: "CalibrationReport") -> str:

@@ -1,17 +1,21 @@
 """jumok check: what is wrong with a corpus, with line numbers."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jumok.cli.shared.console import print_json, progress_display, say
-from jumok.cli.shared.options import COLUMNS, command, switch, text
+from jumok.cli.shared.options import COLUMNS, command, several, switch, text
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jumok.data.clean import CleanedCopy
     from jumok.data.corpus import Corpus
     from jumok.data.reader import CheckReport
+    from jumok.progress import Progress
 
 EXAMPLES = """
   jumok check train.en train.de
@@ -31,7 +35,8 @@ PAIR = (str, str)
 @text("--target", "named_target", metavar="FILE", help="TARGET, named as in jumok train.")
 @click.option("--valid", nargs=2, type=PAIR, metavar="SRC TGT", help="Validation files, to look for leaks.")
 @click.option("--test", nargs=2, type=PAIR, metavar="SRC TGT", help="Test files, to look for leaks.")
-@click.option("--data", metavar="NAME", help="A built-in data set instead of files, with all its splits.")
+@several("--data", metavar="NAME|FILE:…", help="A built-in set with all splits; or each of several corpora.")
+@several("--valid-data", metavar="FILE:…", help="Validation files of several corpora, to look for leaks.")
 @text("--images", metavar="PATH", help="Folder or zip: the sources are names of pictures.")
 @COLUMNS
 @switch("--fix", help="Write a cleaned copy beside it (train.clean.en); of TMX, CSV and such as JSONL.")
@@ -49,23 +54,18 @@ def check(
     from jumok.data.clean import fix as write_clean_copy
     from jumok.data.reader import examine
 
+    source, target = _named(source, target, places)
+    mixture = _mixture(places.pop("valid_data"), places, source, target, fix=fix)
     if fix and places["data"]:
         raise ConfigError("--fix cannot change a built-in data set", hint="leave out --fix")
     if fix and places["images"]:
         raise ConfigError("--fix cannot repair pictures", hint="leave out --fix, and see to what is listed")
-    named = {
-        "--source": (source, places.pop("named_source")),
-        "--target": (target, places.pop("named_target")),
-    }
-    for option, (given, name) in named.items():
-        if given and name:
-            raise ConfigError(f"both {given} and {option} {name} are given", hint="choose one of them")
-    source, target = (given or name for given, name in named.values())
-    corpus, others = _corpora(source, target, **places)
+    if mixture is None:
+        corpus, others = _corpora(source, target, **places)
     if fix:
         clean_names(corpus, force=force)  # refuse now, not after a long look
     with progress_display(quiet=quiet or as_json) as progress:
-        report = examine(corpus, others=others, progress=progress)
+        report = mixture(progress) if mixture else examine(corpus, others=others, progress=progress)
     if quiet and not as_json:
         click.echo(_verdict(report))
     elif not as_json:
@@ -81,6 +81,43 @@ def check(
     elif not places["data"] and not quiet and any("--fix" in finding.advice for finding in report.findings):
         say("hint: --fix writes a cleaned copy beside the original")
     return 3 if report.has_errors else 0
+
+
+def _named(source: str, target: str, places: dict[str, Any]) -> tuple[str, str]:
+    """The two files, however they were named."""
+    named = {
+        "--source": (source, places.pop("named_source")),
+        "--target": (target, places.pop("named_target")),
+    }
+    for option, (given, name) in named.items():
+        if given and name:
+            raise ConfigError(f"both {given} and {option} {name} are given", hint="choose one of them")
+    source, target = (given or name for given, name in named.values())
+    return source, target
+
+
+def _mixture(
+    valid: tuple[str, ...], places: dict[str, Any], source: str, target: str, *, fix: bool
+) -> "Callable[[Progress], CheckReport] | None":
+    """How several corpora are looked at; None where one is, whose name then is all that --data says."""
+    from jumok.run.corpora import named_data, open_corpora
+    from jumok.settings import check_given
+
+    given = {key: value for key, value in named_data(places["data"], valid).items() if value}
+    places["data"] = given.get("data.name")
+    if "data.corpora" not in given:
+        if valid:
+            raise ConfigError("--valid-data is for several corpora", hint="give each by --data, or --valid")
+        return None
+    if source or target or any(places[name] for name in ("valid", "test", "images", "columns")):
+        raise ConfigError("several corpora are given by --data alone", hint="leave out the other files")
+    if fix:
+        raise ConfigError("--fix takes one corpus at a time", hint="leave out --data, and name the files")
+    from jumok.run.mixture import look_at_mixture
+
+    mixture = open_corpora(check_given(given)).mixture
+    assert mixture is not None
+    return partial(look_at_mixture, mixture)
 
 
 def _corpora(

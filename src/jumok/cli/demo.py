@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.compare import introduce, refuse_failed
-from jumok.cli.serve import check_installed, serve_folders
+from jumok.cli.serve import serve_folders
 from jumok.cli.shared.console import print_json, progress_display, say, wants_colour
 from jumok.cli.shared.interrupts import interruptible
 from jumok.cli.shared.options import command, switch, text
 from jumok.cli.train import seconds
-from jumok.errors import ConfigError
 from jumok.progress import duration
 from jumok.server.settings import PORT
 
@@ -120,15 +119,10 @@ def train_three(
 
 def explore(folders: dict[str, Path], out: Path, port: int, *, browse: bool) -> int:
     """Serve the explorer on the three models and their runs until Ctrl-C, and give the exit code."""
-    try:
-        check_installed()
-    except ConfigError as error:
-        say(f"no explorer: {error.message}; {error.hint}")
-        return 0
     from jumok.server.settings import ServerSettings
 
     best_first = dict(reversed(folders.items()))
-    settings = ServerSettings(port=port, runs=out)
+    settings = ServerSettings(port=port, runs=out, train_in=out)
     return serve_folders(best_first, settings, screen="/" if browse else None, another_port=True)
 
 

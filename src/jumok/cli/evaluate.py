@@ -18,7 +18,7 @@ from jumok.cli.shared.options import (
     command,
     flag,
     given_options,
-    say_once,
+    loading_of,
     several,
     text,
     with_glossary,
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
   jumok evaluate -m runs/en-de -s test.en -t test.de
-  jumok evaluate -m runs/en-de -s test.en -t test.de --metric bleu,bleu-lc,chrf --beam 5
+  jumok evaluate -m runs/en-de -s test.en -t test.de --metric bleu,chrf --beam 5 --mistakes
   jumok evaluate -m runs/rnn -m runs/transformer --data dates --metric exact --bins thirds
   jumok evaluate --hypotheses out.de -t test.de --metric bleu,chrf,ter --json
-  jumok evaluate -m runs/en-de -s test.tsv --columns 1,2+ --metric per,exact
   jumok evaluate -m runs/en-de -s test.tsv --metric rouge --mbr 16 --utility rouge1
+  jumok evaluate -m runs/several --data test.de-en.tsv:de-en:both --data test.fr-en.tsv:fr-en
 """
 
 
@@ -57,6 +57,7 @@ class TestSet:
     references: list[tuple[str, ...]]
     language: str
     pictures: bool = False  # the sources are names of pictures, and have no length
+    direction: tuple[str, str] = ("", "")  # from which language into which, where a file says so
 
 
 @command(
@@ -64,12 +65,12 @@ class TestSet:
     json="Print JSON (schema eval/1) instead of the table.",
     quiet="Print only the first metric's value, a line per system.",
 )
-@several("-m", "--model", "models", metavar="MODEL", help="Model or run; repeat to compare.")
+@several("-m", "--model", "models", metavar="MODEL", help="Model, run or A+B; repeat to compare.")
 @text("-s", "--source", metavar="FILE", help="Source lines; or a file with both sides (TSV, CSV, TMX, …).")
 @several("-t", "--target", "targets", metavar="FILE", help="Reference lines; repeat for several.")
 @text("--columns", metavar="LIST", help="Columns, keys or languages; more are references.")
 @text("--images", metavar="PATH", help="Folder or zip: sources are names of pictures.")
-@text("--data", metavar="NAME", help="A built-in data set instead of files.")
+@several("--data", metavar="NAME|FILE:…", help="A built-in set; or FILE:de-en, repeated: each direction.")
 @choice("--split", of=["train", "valid", "test"], default="test", help="Part of --data [test].")
 @several("--hypotheses", metavar="FILE", help="Score this output; repeat to compare.")
 @click.option(
@@ -79,6 +80,7 @@ class TestSet:
     help="Of bleu, bleu-lc, chrf (chrF++), chrf-char, ter, exact, wer, cer, per, rouge, ppl [bleu,chrf].",
 )
 @click.option("--by-length/--no-by-length", default=True, help="The first metric by source length [on].")
+@click.option("--mistakes", is_flag=True, help="Also tell what kinds of mistakes there are.")
 @text("--bins", metavar="BINS", help="words, thirds, or shortest lengths such as 1,11,21.")
 @SEARCH
 @GLOSSARY
@@ -94,33 +96,36 @@ def evaluate(
     Several systems are compared by paired bootstrap, each with the one before it. A run folder also keeps the
     result as JSON in its folder eval/.
     """
-    from jumok.evaluation.evaluate import compare_evaluations
+    from jumok.evaluation.evaluate import compare_evaluations, with_mistakes
     from jumok.evaluation.metrics import check_names
 
-    names = ("metric", "by_length", "bins", "bootstrap", "min_bleu", "output")
-    metric, by_length, bins, bootstrap, min_bleu, output = (options.pop(name) for name in names)
+    names = ("metric", "by_length", "bins", "bootstrap", "min_bleu", "output", "mistakes")
+    metric, by_length, bins, bootstrap, min_bleu, output, mistakes = (options.pop(name) for name in names)
     places = {name: options.pop(name) for name in TEST_SET}
-    loading = {name: options.pop(name) for name in ("device", "engine")} | {"note": say_once(quiet=quiet)}
+    loading = loading_of(options, quiet=quiet)
     search = with_glossary(given_options(options), quiet=quiet)
     check_given(models, hypotheses, output, search)
     wanted = [name.strip() for name in metric.split(",") if name.strip()]
     metrics = check_names([*wanted, "bleu"] if min_bleu is not None else wanted)
-    test = read_test_set(places, need=bool(models))
+    tests = read_test_sets(places, need=bool(models), files=hypotheses)
+    sets: list[list[Evaluation]] = []
     with progress_display(quiet=quiet) as progress:
-        measuring: dict[str, Any] = {
-            "metrics": metrics,
-            "by_length": by_length and not test.pictures,
-            "bins": read_bins(bins),
-            "bootstrap": bootstrap,
-            "data": test.name,
-            "language": test.language,
-            "progress": progress,
-        }
-        evaluations = [
-            *evaluate_models(models, test, measuring, search, loading),
-            *score_files(hypotheses, test, measuring),
-        ]
-        comparisons = compare_evaluations(evaluations)
+        for test in tests:
+            measuring: dict[str, Any] = {
+                "metrics": metrics,
+                "by_length": by_length and not test.pictures and len(tests) == 1,
+                "bins": read_bins(bins),
+                "bootstrap": bootstrap,
+                "data": test.name,
+                "language": test.language,
+                "progress": progress,
+            }
+            asking = {**measuring, "mistakes": mistakes}
+            found = [*evaluate_models(models, test, asking, search, loading, several=len(tests) > 1)]
+            scored = score_files(hypotheses, test, measuring)
+            sets.append([*found, *(with_mistakes(one) if mistakes else one for one in scored)])
+        comparisons = [one for found in sets for one in compare_evaluations(found)]
+    evaluations = [evaluation for found in sets for evaluation in found]
     plain = [evaluation.to_dict() for evaluation in evaluations]
     several_of = {"evaluations": plain, "comparisons": [asdict(one) for one in comparisons]}
     result = plain[0] if len(plain) == 1 else {"schema": "evals/1", **several_of}
@@ -145,6 +150,23 @@ def check_given(
         )
     if output and not Path(abspath(output)).parent.is_dir():
         raise ConfigError(f"there is no folder for --output {output}", hint="make the folder first")
+
+
+def read_test_sets(places: dict[str, Any], *, need: bool, files: tuple[str, ...]) -> list[TestSet]:
+    """The test set; or one for each direction of several files, as `jumok train` has them."""
+    from jumok.run.corpora import named_data
+
+    given = named_data(places["data"])
+    if not given.get("data.corpora"):
+        return [read_test_set({**places, "data": given.get("data.name", "")}, need=need)]
+    if files or any(places[name] for name in ("source", "targets", "columns", "images", "lang")):
+        raise ConfigError("several test sets are given by --data alone", hint="leave out the other files")
+    from jumok.cli.shared.test_sets import read_directions
+
+    return [
+        read_corpora([corpus], f"{name} {direction}", direction.target, direction)
+        for name, corpus, direction in read_directions(given["data.corpora"])
+    ]
 
 
 def read_test_set(places: dict[str, Any], *, need: bool) -> TestSet:
@@ -174,7 +196,8 @@ def read_test_set(places: dict[str, Any], *, need: bool) -> TestSet:
         corpora = [with_pictures(corpus, images) for corpus in corpora]
     if first.note:
         say(f"data: {first.note}")
-    test = read_corpora(corpora, _stem(source), language or first.form.languages[1])
+    told = first.form.languages
+    test = read_corpora(corpora, _stem(source), language or told[1], told)
     if columns.count(",") > 1 and max(map(len, test.references)) == 1:
         raise DataError(
             f"no line has more than one reference in columns {columns}",
@@ -185,7 +208,9 @@ def read_test_set(places: dict[str, Any], *, need: bool) -> TestSet:
     return test
 
 
-def read_corpora(corpora: "Sequence[Corpus]", name: str, language: str) -> TestSet:
+def read_corpora(
+    corpora: "Sequence[Corpus]", name: str, language: str, direction: tuple[str, str] = ("", "")
+) -> TestSet:
     """The sources of the first corpus, and the references of all."""
     from jumok.data.pictures import PictureCorpus
 
@@ -195,7 +220,8 @@ def read_corpora(corpora: "Sequence[Corpus]", name: str, language: str) -> TestS
         for line in zip(*texts, strict=True)
     ]
     pictures = isinstance(corpora[0], PictureCorpus)
-    return TestSet(name, [source for source, *_ in texts[0]], references, language, pictures=pictures)
+    sources = [source for source, *_ in texts[0]]
+    return TestSet(name, sources, references, language, pictures, direction)
 
 
 def read_references(files: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -226,17 +252,24 @@ def evaluate_models(
     measuring: dict[str, Any],
     search: dict[str, Any],
     loading: dict[str, Any],
+    *,
+    several: bool = False,
 ) -> "Iterator[Evaluation]":
-    """Translate the test set with each model in turn; a run folder keeps its result."""
+    """Translate the test set, one of several perhaps, with each model; a run folder keeps its result."""
     if not models:
         return
     from jumok.decoding.translator import load
     from jumok.evaluation.evaluate import evaluate as evaluate_translator
+    from jumok.text.frame import Direction
 
     for model, name in zip(models, _names(models), strict=True):
         sources, translator = test.sources or [], load(model, **loading)
         check_drawing(search, translator.config.decoding)
-        found = evaluate_translator(translator, sources, test.references, name=name, **measuring, **search)
+        if translator.tokenizers.frame.languages and all(test.direction) and "to" not in search:
+            source, target = test.direction  # as the file says
+            translator = translator.towards(target, source)
+        called = f"{name} {Direction(*test.direction)}" if several else name
+        found = evaluate_translator(translator, sources, test.references, name=called, **measuring, **search)
         if is_run(Path(model)):
             keep(Path(model), found)
         yield found
@@ -334,7 +367,12 @@ def check_threshold(evaluations: "list[Evaluation]", min_bleu: float | None) -> 
 
 def _names(paths: tuple[str, ...]) -> list[str]:
     """The last part of each path, or the whole path where that would be ambiguous."""
-    names = [Path(abspath(path)).name if path != "-" else path for path in paths]
+    from jumok.decoding.ensembles import PLUS, member_folders
+
+    names = [
+        PLUS.join(Path(abspath(one)).name for one in member_folders(path)) if path != "-" else path
+        for path in paths
+    ]
     return [
         name if names.count(name) == 1 else path.rstrip("/") for path, name in zip(paths, names, strict=True)
     ]

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jumok.cli.shared.console import print_json, say
-from jumok.cli.shared.options import command, count, flag, several, switch, text
+from jumok.cli.shared.options import (
+    LANGUAGES,
+    command,
+    count,
+    flag,
+    given_options,
+    several,
+    switch,
+    text,
+)
 from jumok.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,6 +37,7 @@ NEEDS = {
     "target": ("text", "shapes"),
     **dict.fromkeys(("config", "batch", "source_length", "target_length"), ("shapes",)),
     "lengths": ("cost",),
+    **dict.fromkeys(("to", "from_language"), ("text", "shapes")),
     "beam": ("text",),
     "what_if": ("text",),
     **dict.fromkeys(
@@ -37,6 +47,8 @@ NEEDS = {
 """Options and the subjects they go with."""
 VIEW_OF = {"q": "steps", "k": "steps", "words": "heat"}
 """Options and the view they go with."""
+NOT_VOTED = ("trace", "beam", "kind", "layer", "head", "style", "what_if", "output")
+"""Options that the view of votes has no use for."""
 MOVED = {"beam": ("what the search considered", "/beam"), "influence": ("what each word did", "/translate")}
 """Views that only the page has now, and the screen where they are."""
 
@@ -55,9 +67,10 @@ class ViewName(click.Choice[str]):
 
 
 @command(EXAMPLES, json="One JSON object on standard output.", quiet="Print only the essential line.")
-@click.option("-m", "--model", metavar="MODEL", help="Model or run folder.")
+@click.option("-m", "--model", metavar="MODEL", help="Model or run folder; A+B with --view votes.")
 @click.option("--text", metavar="TEXT", help="Show what the model does while it translates this.")
 @click.option("--target", metavar="TEXT", help="Take this text instead of the model's own translation.")
+@LANGUAGES
 @count("--beam", help="Hypotheses of the search.")
 @click.option(
     "--trace",
@@ -67,9 +80,9 @@ class ViewName(click.Choice[str]):
 )
 @click.option(
     "--view",
-    type=ViewName(["heat", "steps"]),
+    type=ViewName(["heat", "steps", "votes"]),
     default="heat",
-    help="Attention as a heat map, or one head step by step [heat].",
+    help="Attention as a heat map, one head step by step, or what each model of A+B wanted [heat].",
 )
 @click.option(
     "--kind",
@@ -117,6 +130,11 @@ def inspect(ctx: click.Context, /, *, as_json: bool, quiet: bool, **options: Any
     """
     subject = check_options(ctx)
     sizes, model = parse_lengths(options["lengths"]), Path(options["model"] or "")
+    if options["view"] == "votes":
+        from jumok.cli.views.votes import votes_view
+
+        show(votes_view(options["model"], options["text"], options["target"]), as_json=as_json, quiet=quiet)
+        return
     if subject in ("text", "trace"):
         show_trace(options, as_json=as_json, quiet=quiet)
         return
@@ -126,7 +144,8 @@ def inspect(ctx: click.Context, /, *, as_json: bool, quiet: bool, **options: Any
         lengths = options["source_length"] or 10, options["target_length"] or options["source_length"] or 10
         view = planned_shapes_view(options["config"], options["batch"] or 1, *lengths)
     elif subject == "shapes":
-        view = shapes_view(model, options["shapes"], options["target"])
+        said = given_options({name: options[name] for name in ("to", "from_language")})
+        view = shapes_view(model, options["shapes"], options["target"], said)
     else:
         view = cost_view(model, sizes) if subject == "cost" else card_view(model)
     show(view, as_json=as_json, quiet=quiet)
@@ -159,7 +178,7 @@ def show_trace(options: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
     if options["trace"] is not None:
         inspection = Inspection(open_trace(options["trace"]))
     else:
-        search = {} if options["beam"] is None else {"beam": options["beam"]}
+        search = given_options({name: options[name] for name in ("beam", "to", "from_language")})
         inspection = inspect_text(Path(options["model"]), options["text"], options["target"], words, **search)
     for warning in inspection.trace.manifest["warnings"]:
         say(harmless(f"warning: {warning['message']}"))
@@ -196,6 +215,12 @@ def check_options(ctx: click.Context) -> str:
     for name, view in VIEW_OF.items():
         if name in given and ctx.params["view"] != view:
             raise ConfigError(f"--{name} goes with --view {view}")
+    if ctx.params["view"] == "votes":
+        other = next((name for name in NOT_VOTED if name in given), "")
+        if other or subject != "text":
+            reason = f"{flag(other)} and --view votes cannot be shown together"
+            hint = "votes are those for the answer to --text, or for its --target"
+            raise ConfigError(reason if other else "--view votes goes with --text", hint=hint)
     if "k" in given and "q" not in given:
         raise ConfigError("--k goes with --q", hint="a cell has a query and a key")
     if "what_if" in given and "target" in given:

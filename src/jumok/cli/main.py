@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -19,8 +20,12 @@ COMMANDS = {
     "compare": "Several architectures on the same data, in one report.",
     "check": "What is wrong with a corpus, with line numbers.",
     "inspect": "A model's card, shapes, cost and attention.",
+    "neighbours": "Which training sentences had states like these.",
+    "import": "A model of another program, with proof that it agrees.",
+    "average": "The mean of several models' weights, as one model.",
     "export": "A model for another program, with proof that it agrees.",
     "serve": "The explorer and the HTTP API for trained models.",
+    "site": "The explorer as a folder of files, without a server.",
     "learn": "The notes on attention as notebooks that run.",
     "verify": "Is a model folder whole and unchanged?",
     "completion": "Print a shell completion script.",
@@ -40,6 +45,12 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise ClosedPipe from error
+        except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
+            from jumok.errors import needs_torch
+
+            raise needs_torch(f"jumok {ctx.invoked_subcommand}") from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -47,7 +58,8 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"jumok.cli.{name}"), name)
+        word = f"{name}_" if iskeyword(name) else name  # import
+        command: click.Command = getattr(import_module(f"jumok.cli.{word}"), word)
         return command
 
     def resolve_command(

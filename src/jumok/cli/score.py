@@ -6,7 +6,7 @@ from typing import Literal
 import click
 
 from jumok.cli.shared.console import progress_display
-from jumok.cli.shared.options import COLUMNS, DEVICE, ERRORS, MODEL, command, text
+from jumok.cli.shared.options import COLUMNS, DEVICE, ERRORS, LANGUAGES, MEAN, MODEL, command, text
 from jumok.cli.shared.output import open_output
 
 BLOCK = 1024  # pairs that are sorted by length together
@@ -26,8 +26,10 @@ EXAMPLES = """
 @text("-t", "--target", metavar="FILE", help="Target lines.")
 @COLUMNS
 @click.option("-o", "--output", default="-", metavar="FILE", help="Write here; .gz is packed [stdout].")
+@LANGUAGES
 @ERRORS
 @DEVICE
+@MEAN
 def score(
     model: str,
     source: str,
@@ -38,14 +40,17 @@ def score(
     as_json: bool,
     errors: Literal["strict", "replace"],
     device: str | None,
+    mean: str | None,
     quiet: bool,
+    to: str | None,
+    from_language: str | None,
 ) -> None:
     """Log-probabilities of given translations, one number per pair, the end of the sentence included."""
     from jumok.data.corpus import open_corpus
     from jumok.decoding.translator import load
 
     pairs = open_corpus(source, target, encoding_errors=errors, columns=columns).pairs()
-    translator = load(model, device)
+    translator = load(model, device, mean=mean or "probabilities").towards(to or "", from_language or "")
     done = 0
     with open_output(output) as file, progress_display(quiet=quiet) as report:
         while block := list(islice(pairs, BLOCK)):

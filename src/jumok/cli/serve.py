@@ -2,42 +2,45 @@
 
 import json
 import logging
+import os
 import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from functools import partial
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from jumok.cli.shared.console import print_json, say
-from jumok.cli.shared.options import DEVICE, ENGINE, command, say_once, several, switch
-from jumok.errors import ConfigError, DataError
+from jumok.cli.shared.options import DEVICE, ENGINE, MEAN, command, say_once, several, switch
+from jumok.errors import ConfigError, DataError, has_torch
 from jumok.seals import unsealed
 from jumok.server.settings import PORT
 
 if TYPE_CHECKING:
     from jumok.decoding.translator import Translator
     from jumok.server.gates.limits import Limits
+    from jumok.server.reload import LoadModel
     from jumok.server.settings import ModelNotes, ServerSettings
 
 EXAMPLES = """
   jumok serve runs/en-de
   jumok serve rnn=runs/demo/rnn runs/demo/transformer --runs runs --open
+  jumok serve runs/one runs/two both=runs/one+runs/two
   jumok serve runs/en-de --memory earlier.tmx --remember corrections.tmx
   jumok serve runs/en-de --host 0.0.0.0 --api-key-file keys.txt --allowed-host mt.example.org
+  jumok serve runs/en-de --limit queue=64 --limit document_bytes=8MiB
 """
 
 PORTS = 20  # to try, where any will do
-SCREENS = {"/", "/translate", "/documents", "/attention", "/inside", "/compare", "/beam"}
+SCREENS = {"/", "/translate", "/documents", "/map", "/attention", "/inside", "/compare", "/beam"}
 SCREENS |= {"/training", "/quality", "/learn"}
-NEEDED = ("fastapi", "starlette", "uvicorn", "h11", "prometheus_client", "python_multipart")
 NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,128}")
 EXAMPLE_TEXTS = 6
 SAMPLES_LINE = 1 << 20  # characters
@@ -56,19 +59,22 @@ FOLDER = click.Path(path_type=Path)
 )
 @click.option("--api-key-file", metavar="FILE", help="Ask callers for one of these keys, one per line.")
 @several("--allow-origin", "allow_origins", metavar="URL", help="Pages of this origin may call, too.")
-@several("--allowed-host", "allowed_hosts", metavar="NAME", help="Another name of this server.")
-@switch("--insecure", help="Let everyone in who can reach the address.")
-@click.option(
-    "--max-document-bytes",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Refuse larger documents.  [default: 32 MiB]",
+@several(
+    "--allowed-host", "allowed_hosts", metavar="NAME", help="Another name of this server; 10.0.0.0/8; '*'."
 )
+@several(
+    "--trusted-proxy", "trusted_proxies", metavar="NET", help="Proxies that say on whose behalf they ask."
+)
+@switch("--insecure", help="Let everyone in who can reach the address.")
+@switch("--allow-training", help="Let clients on other machines train models here, too.")
+@several("--limit", "limits", metavar="NAME=N", help="Another limit; or in the environment JUMOK_LIMIT_NAME.")
+@switch("--limits", "show_limits", help="List the limits, and serve nothing.")
 @click.option("--keep", type=FOLDER, metavar="DIR", help="Keep traces here, for short links.")
 @click.option("--memory", default="", metavar="FILE", help="Reuse translations: TMX, TSV, PO, XLIFF, …")
 @click.option("--remember", type=FOLDER, metavar="FILE", help="Add corrections to this .tsv or .tmx.")
 @DEVICE
 @ENGINE
+@MEAN
 @switch("-v", "--verbose", help="One line per request on standard error, without its text.")
 def serve(
     models: tuple[str, ...],
@@ -76,10 +82,12 @@ def serve(
     screen: str | None,
     *,
     api_key_file: str | None,
-    max_document_bytes: int | None,
+    limits: tuple[str, ...],
+    show_limits: bool,
     keep: Path | None,
     device: str | None,
     engine: str,
+    mean: str | None,
     as_json: bool,
     verbose: bool,
     quiet: bool,
@@ -87,20 +95,26 @@ def serve(
 ) -> None:
     """Serve the explorer and the HTTP API for one model or more, on this machine only unless told.
 
-    MODEL is a run or model folder, or NAME=FOLDER to choose the name that clients see. Without any, the three
-    small models that come with the package are served.
+    MODEL is a run or model folder, or NAME=FOLDER to choose the name that clients see; folders with a plus
+    between them, A+B, are one model, an ensemble. Without any, the small models that come with the package
+    are served: three of dates, and translators from Korean and German.
     """
-    check_installed()
     if screen is not None and screen not in SCREENS:  # `--open runs/a` names a model, not a screen
         models, screen = (screen, *models), "/"
+    from jumok.server.gates.limits import read_limits
     from jumok.server.settings import ServerSettings, read_keys
 
+    bounds = read_limits(limits, os.environ)
+    if show_limits:
+        list_limits(bounds, as_json=as_json)
+        return
     check_folders(runs, keep)
     settings = ServerSettings(
         keys=read_keys(api_key_file) if api_key_file else (),
         runs=runs or (None if models else bundled_runs()),
+        train_in=runs or Path("runs"),
         keep=keep,
-        limits=limits_for(max_document_bytes),
+        limits=bounds,
         **network,
     )
     folders = name_models(models) or bundled_models()
@@ -111,19 +125,42 @@ def serve(
         logger.setLevel(logging.INFO)
     raise click.exceptions.Exit(
         serve_folders(
-            folders, settings, device=device, engine=engine, screen=screen, as_json=as_json, quiet=quiet
+            folders,
+            settings,
+            device=device,
+            engine=engine,
+            mean=mean or "probabilities",
+            screen=screen,
+            as_json=as_json,
+            quiet=quiet,
+            began=time.monotonic() - process_age(),
         )
     )
 
 
-def limits_for(document_bytes: int | None) -> "Limits":
-    """The usual limits with another size of documents; a few of that size find room on disk."""
-    from jumok.server.gates.limits import DEFAULTS
+def list_limits(limits: "Limits", *, as_json: bool) -> None:
+    """Each limit as it now is, with what lies beyond it."""
+    if as_json:
+        print_json(asdict(limits))
+        return
+    for one in fields(limits):
+        click.echo(f"{one.name:<16} {getattr(limits, one.name):>12,.10g}  {one.metadata['about']}")
 
-    if document_bytes is None:
-        return DEFAULTS
-    room = max(DEFAULTS.documents_bytes, 8 * document_bytes)
-    return replace(DEFAULTS, document_bytes=document_bytes, documents_bytes=room)
+
+def process_age() -> float:
+    """Seconds since this process began, Python's own start included."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text("utf-8").rpartition(")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError, ValueError, IndexError):  # not Linux: what it has computed so far
+        return time.process_time()
+    return max(age, time.process_time())
+
+
+def warm_up() -> None:
+    """Import torch, if it is there, while nobody waits: answers that grow and traces may ask for it."""
+    if has_torch():
+        threading.Thread(target=import_module, args=("torch",), name="warm-up", daemon=True).start()
 
 
 def serve_folders(
@@ -132,37 +169,45 @@ def serve_folders(
     *,
     device: str | None = None,
     engine: str = "auto",
+    mean: str = "probabilities",
     screen: str | None = None,
     another_port: bool = False,
     as_json: bool = False,
     quiet: bool = False,
+    began: float | None = None,
 ) -> int:
     """Serve models by name until a signal comes, and give the exit code; `screen` opens the browser there.
 
-    With `another_port`, one that is taken makes way for the next.
+    With `another_port`, one that is taken makes way for the next. `began` is when someone began to wait.
     """
+    began = time.monotonic() if began is None else began
     from jumok.decoding.translator import load as load_model
     from jumok.server.app import build_app
+    from jumok.server.reload import Reloader
     from jumok.server.serve import address_of
     from jumok.server.serve import serve as run_server
 
-    began = time.monotonic()
     # Before the models are loaded: a port that is taken shows at once.
     with listen_near(settings, PORTS if another_port else 1) as sock:
-        load = partial(load_model, device=device, engine=engine, note=say_once(quiet=quiet))
-        loaded, about = load_models(folders, load, settings.runs)
-        app = build_app(loaded, settings=replace(settings, about=about))
+        note = say_once(quiet=quiet)
+        load = partial(load_model, device=device, engine=engine, mean=mean, note=note)
+        loads = {name: partial(load_one, folder, load, settings.runs) for name, folder in folders.items()}
+        loaded, about = load_models(loads)
+        load_run = partial(load_one, load=load, runs=settings.train_in)
+        app = build_app(loaded, settings=replace(settings, about=about, load=load_run))
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         address = address_of(sock, settings)
 
         def started() -> None:
             engines = {name: " ".join(model.engine.values()) for name, model in loaded.items()}
             greet(address, engines, time.monotonic() - began, as_json=as_json, quiet=quiet)
+            warm_up()
             if screen is not None:  # in a thread: a browser in this terminal would hold up the server
                 page = address.rstrip("/") + screen
                 threading.Thread(target=open_browser, args=(page,), name="browser", daemon=True).start()
 
-        return run_server(app, settings, sock, started)
+        reloader = Reloader(app.state.services, loads, say)
+        return run_server(app, settings, sock, started, reloader)
 
 
 def listen_near(settings: "ServerSettings", tries: int) -> socket.socket:
@@ -177,23 +222,15 @@ def listen_near(settings: "ServerSettings", tries: int) -> socket.socket:
     return listen_near(replace(settings, port=settings.port + 1), tries - 1)
 
 
-def check_installed() -> None:
-    """The server is an extra: say how to get it."""
-    if missing := [name for name in NEEDED if find_spec(name) is None]:
-        raise ConfigError(
-            f"the server needs {', '.join(missing)}",
-            hint="pip install 'jumok[serve]'",
-            code="extra_missing",
-        )
-
-
 def name_models(given: Sequence[str]) -> dict[str, Path]:
     """Folders by the names that clients see: NAME=FOLDER, or the folder's own name."""
+    from jumok.decoding.ensembles import PLUS, member_folders
+
     folders: dict[str, Path] = {}
     for word in given:
         name, equals, rest = word.partition("=")
         if not equals or Path(word).exists():
-            name, rest = Path(word).resolve().name, word
+            name, rest = PLUS.join(Path(one).resolve().name for one in member_folders(word)), word
         if not NAME.fullmatch(name):
             raise ConfigError(f"{name!r} cannot be a model's name", hint="choose one without / : NAME=FOLDER")
         if name in folders:
@@ -206,10 +243,10 @@ def name_models(given: Sequence[str]) -> dict[str, Path]:
 
 
 def bundled_models() -> dict[str, Path]:
-    """The three small models that come with the package, the one first that clients get by default."""
-    from jumok.checkpoint.bundled import bundled
+    """The small models that come with the package, the one first that clients get by default."""
+    from jumok.checkpoint.bundled import bundled, translators
 
-    return dict(reversed(bundled().items()))
+    return dict(reversed(bundled().items())) | translators()
 
 
 def bundled_runs() -> Path | None:
@@ -228,27 +265,34 @@ def record_of(folder: Path) -> Path:
 
 
 def load_models(
-    folders: dict[str, Path], load: "Callable[[Path], Translator]", runs: Path | None
+    loads: "Mapping[str, LoadModel]",
 ) -> "tuple[dict[str, Translator], dict[str, ModelNotes]]":
     """The models, and what else is known about each."""
+    found = {name: load() for name, load in loads.items()}
+    return {name: model for name, (model, _) in found.items()}, {
+        name: notes for name, (_, notes) in found.items()
+    }
+
+
+def load_one(
+    folder: Path, load: "Callable[[Path], Translator]", runs: Path | None
+) -> "tuple[Translator, ModelNotes]":
+    """The model in a folder, and what else is known about it."""
     from jumok.server.runs.catalog import Runs
     from jumok.server.settings import ModelNotes
 
-    shown, loaded, about = Runs(runs), {}, {}
-    for name, folder in folders.items():
-        began = time.monotonic()
-        loaded[name] = load(folder)
-        about[name] = ModelNotes(
-            run=shown.name_of(record_of(folder)),
-            examples=examples_for(loaded[name], folder),
-            load_s=time.monotonic() - began,
-        )
-    return loaded, about
+    began = time.monotonic()
+    model = load(folder)
+    return model, ModelNotes(
+        run=Runs(runs).name_of(record_of(folder)),
+        examples=examples_for(model, folder),
+        load_s=time.monotonic() - began,
+    )
 
 
 def examples_for(model: "Translator", folder: Path) -> tuple[str, ...]:
     """A few texts to try: of the built-in test set, else the validation sentences that its run shows."""
-    from jumok.checkpoint.bundled import EXAMPLES as SENTENCES
+    from jumok.checkpoint.bundled import SENTENCES
     from jumok.data.builtin import BUILTIN, builtin_corpus
 
     name = model.config.data.name
@@ -256,7 +300,7 @@ def examples_for(model: "Translator", folder: Path) -> tuple[str, ...]:
         return pictures_in(model, samples_of(record_of(folder)))
     sources = [source for source, _ in builtin_corpus(name, "test").pairs()]
     spread = sources[:: max(len(sources) // EXAMPLE_TEXTS, 1)]
-    return pictures_in(model, (*(SENTENCES if name == "dates" else ()), *spread)[:EXAMPLE_TEXTS])
+    return pictures_in(model, (*SENTENCES.get(name, ()), *spread)[:EXAMPLE_TEXTS])
 
 
 def pictures_in(model: "Translator", sources: tuple[str, ...]) -> tuple[str, ...]:

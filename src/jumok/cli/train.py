@@ -22,6 +22,8 @@ EXAMPLES = """
   jumok train --data dates --arch luong --time-limit 2m
   jumok train --images photos.zip --source captions.tsv
   jumok train --source pairs.tsv --set training.lr=5e-4 --max-steps 2000
+  jumok train --from runs/de-en --source new.tsv --keep old.tsv
+  jumok train --data de-en.tsv:de-en:both --data fr-en.tsv:fr-en:both --data news.en:en:copy
 """
 
 
@@ -31,12 +33,28 @@ EXAMPLES = """
     "--source", "data__source", help="Source lines; or one file with both sides (TSV, JSONL, CSV, TMX, …)."
 )
 @click.option("--target", "data__target", help="Target lines: line n translates line n of the source.")
-@click.option("--data", "data__name", help="A data set that comes with jumok, such as dates.")
+@several("--data", "corpora", metavar="NAME|FILE:…", help="A built-in set; or each of several corpora.")
+@click.argument("more", nargs=-1, metavar="")
+@several("--valid", metavar="FILE:…", help="Validation files of several corpora; else pairs are held out.")
 @click.option("--images", "data__images", help="Folder or zip: the source names pictures, with captions.")
 @click.option("--columns", "data__columns", metavar="A,B", help="Which columns, keys or languages of it.")
 @click.option("--valid-source", "data__valid_source", help="Validation source; else pairs are held out.")
 @click.option("--valid-target", "data__valid_target", help="Validation target.")
 @choice("--long", "data__long", of=["skip", "cut"], help="Sources above data.max_length [skip].")
+@click.option(
+    "--from", "start__model", metavar="MODEL", help="Teach this model or run: its weights, tokenizer."
+)
+@click.option(
+    "--keep", "start__keep", metavar="CORPUS", help="With --from: old pairs, so that it forgets less."
+)
+@click.option("--keep-target", "start__keep_target", help="Target side of --keep, if a file of its own.")
+@click.option(
+    "--extend-vocabulary", "start__extend_vocabulary", type=int, metavar="N", help="Add so many tokens."
+)
+@click.option("--freeze", "training__freeze", metavar="PARTS", help="Leave as they are: encoder,embeddings,…")
+@click.option(
+    "--lora", "training__lora", type=int, metavar="RANK", help="Teach low-rank adapters only, 8 or 16."
+)
 @click.option("--arch", "model__arch", help="rnn, luong or transformer.")
 @text("--preset", "size", help="tiny, small, base, big or fast; else the plan chooses.")
 @several("--config", "files", help="TOML file with settings; may be repeated.")
@@ -51,8 +69,11 @@ EXAMPLES = """
 @switch("--print-config", help="Show every setting with its origin, and stop.")
 @switch("--dry-run", help="Show the plan, and stop.")
 @switch("-v", "--verbose", help="Say more: every choice of the plan.")
-def train(
+def train(  # noqa: PLR0913  as many options as it has
     size: str,
+    corpora: tuple[str, ...],
+    more: tuple[str, ...],
+    valid: tuple[str, ...],
     files: tuple[str, ...],
     words: tuple[str, ...],
     out: str,
@@ -68,9 +89,9 @@ def train(
     """Train a model; run the same command again to go on where it stopped.
 
     Two text files are enough: jumok looks at them and at the machine, chooses everything else, and says what
-    it chose and why.
+    it chose and why. With --from it goes on with a trained model, and says what that scores before and after.
     """
-    options, device = settings_in(others), others["device"]
+    options, device = settings_in(others) | data_in(corpora, more, valid), others["device"]
     if limit:
         options["training.time_limit"] = seconds(limit)
     layers = gather(options, size, files, words)
@@ -93,6 +114,22 @@ def settings_in(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options that are settings out of the others; the ones that are given, by full name."""
     found = {key.replace("__", "."): options.pop(key) for key in [*options] if "__" in key}
     return {key: value for key, value in found.items() if value not in (None, "")}
+
+
+def data_in(corpora: tuple[str, ...], more: tuple[str, ...], valid: tuple[str, ...]) -> dict[str, Any]:
+    """The settings that --data and --valid stand for; behind --data several may stand."""
+    if more and not corpora:
+        from jumok.errors import ConfigError
+
+        raise ConfigError(
+            f"{more[0]} belongs to no option",
+            hint="give pairs as --source FILE --target FILE, or corpora as --data FILE FILE",
+        )
+    if not corpora and not valid:
+        return {}
+    from jumok.run.corpora import named_data
+
+    return {key: value for key, value in named_data((*corpora, *more), valid).items() if value}
 
 
 @contextmanager
@@ -174,7 +211,7 @@ def printed_config(layers: dict[str, tuple[Any, str]], device: str | None) -> st
 
     given = {key: value for key, (value, _) in layers.items()}
     origins = {key: origin for key, (_, origin) in layers.items()}
-    if given.keys() & {"data.source", "data.name"}:
+    if given.keys() & {"data.source", "data.name", "data.corpora"}:
         plan = dry_plan(given, device)
         config = plan.config
         origins |= {choice.key: f"plan: {choice.reason}" for choice in plan.choices}
@@ -187,13 +224,20 @@ def printed_config(layers: dict[str, tuple[Any, str]], device: str | None) -> st
 
 
 def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
+    from jumok.run.corpora import open_corpora, read_corpora
     from jumok.run.machine import look_at_machine
-    from jumok.run.plan import check_given, make_plan
-    from jumok.run.prepare import open_corpora, read_corpora
+    from jumok.run.plan import make_plan
+    from jumok.settings import check_given
 
-    report = read_corpora(open_corpora(check_given(given)), keep=False)
+    start = given.get("start.model")
+    report = read_corpora(open_corpora(check_given(given)), keep=bool(start))
     show_data(report, given)
-    return make_plan(given, report.train, look_at_machine(device))
+    if not start:
+        return make_plan(given, report.train, look_at_machine(device))
+    from jumok.run.start import read_start
+    from jumok.run.tuning import plan_from
+
+    return plan_from(given, report, look_at_machine(device), read_start(start))
 
 
 def show_data(report: "CheckReport", given: Mapping[str, Any]) -> None:
@@ -207,6 +251,9 @@ def show_data(report: "CheckReport", given: Mapping[str, Any]) -> None:
 
 def check_command(given: Mapping[str, Any]) -> str:
     """The `jumok check` for the data of these settings."""
+    if corpora := given.get("data.corpora"):
+        valid = [word for one in given.get("data.valid_corpora", ()) for word in ("--valid-data", one)]
+        return f"jumok check {join([word for one in corpora for word in ('--data', one)] + valid)}"
     setting = {key.removeprefix("data."): str(value) for key, value in given.items() if value != ""}
     if "name" in setting:
         return f"jumok check --data {setting['name']}"
@@ -239,9 +286,20 @@ def show_end(done: "TrainedRun", signals: list[int], *, quiet: bool) -> None:
         return
     say(end_line(done))
     source = "picture.png" if reads_pictures(done.config.data) else '"…"'
-    asks = ".json" in done.config.data.source and done.model.tokenizers.reads_context
-    context = '--context "…" ' if asks else ""
-    say(f"next: jumok translate -m {done.folder} {context}{source}")
+    say(f"next: jumok translate -m {done.folder} {also_said(done)}{source}")
+
+
+def also_said(done: "TrainedRun") -> str:
+    """What the model must be told with every text: a language where it has several, the words before."""
+    data = done.config.data
+    if not (".json" in data.source or data.corpora or done.config.start.model):
+        return ""
+    tokenizers = done.model.tokenizers
+    words = ['--context "…"'] if ".json" in data.source and tokenizers.reads_context else []
+    for slot, option in (("{source}", "--from"), ("{target}", "--to")):
+        if slot in tokenizers.frame.slots:
+            words.append(f"{option} {getattr(tokenizers.frame.directions[0], slot[1:-1])}")
+    return "".join(f"{word} " for word in words)
 
 
 def seconds(text: str) -> float:

@@ -24,6 +24,7 @@ from jumok.cli.shared.options import (
     command,
     count,
     given_options,
+    loading_of,
     say_once,
     several,
     switch,
@@ -50,8 +51,8 @@ EXAMPLES = """
   jumok translate -m runs/en-de -i test.en -o test.de --beam 5
   echo "Hello." | jumok translate -m runs/en-de --n-best 3 --json
   jumok translate -m runs/en-de "A man is riding a horse." --align --attention horse.html
-  jumok translate -m runs/en-de -i test.en -o test.de --glossary terms.tsv
   jumok translate -m runs/en-de -i report.html -o report.de.html
+  jumok translate -m runs/several --to fr "A man is riding a horse."
 """
 
 
@@ -78,6 +79,7 @@ EXAMPLES = """
 @GLOSSARY
 @switch("--align", help="Add ' ||| 0-0 1-2': words of the text and of the answer.")
 @text("--attention", metavar="FILE", help="Where it looked, as .html or .trace.")
+@switch("--with-model", help="The .html holds the model, too: its readers can change the text.")
 @switch("--stream", help="Write answers as they grow, as far as sure; --beam 1: at once.")
 @switch("--scores", help="Add a tab and the log-probability to each line.")
 @text(
@@ -98,8 +100,6 @@ def translate(
     output: str,
     *,
     errors: Errors,
-    device: str | None,
-    engine: str,
     line_buffered: bool,
     all_segments: bool,
     as_json: bool,
@@ -118,20 +118,21 @@ def translate(
         raise ConfigError("both TEXT and -i FILE are given", hint="choose one of them")
     form, memory = options.pop("form"), options.pop("memory")
     order = document_order(source, output, form, all_segments=all_segments, as_json=as_json, quiet=quiet)
-    shown = {name: options.pop(name) for name in ("scores", "align", "attention", "stream")}
+    shown = {name: options.pop(name) for name in ("scores", "align", "attention", "with_model", "stream")}
+    loading = loading_of(options, quiet=quiet)
     search = asked_search(options, quiet=quiet)
     if order is not None:
         order.check({**shown, "context": context, "n-best": search.get("n_best")})
-        return order.translate(model, device, engine, search, memory)
+        return order.translate(model, loading, search, memory)
     usual: Form = "moses" if search.get("n_best", 1) > 1 else "text"
-    writer = AnswerWriter("json" if as_json else form or usual, search, **shown, quiet=quiet)
+    writer = AnswerWriter("json" if as_json else form or usual, search, **shown, model=model, quiet=quiet)
     writer.check(output, memory)
     lines, total = open_lines(texts, source, errors, quiet=quiet)
     if context:
         lines = about(lines, context)
     if writer.attention and not Path(writer.attention).is_dir():
         lines = explained.only_line(lines, writer.attention)
-    translator = writer.load(model, device, engine)
+    translator = writer.load(model, loading).asked_in(search)
     check_drawing(search, translator.config.decoding, "--sample or --mbr N")
     search |= memory_for(translator, memory)
     if context and not quiet:
@@ -168,13 +169,18 @@ class AnswerWriter:
     scores: bool = False
     align: bool = False
     attention: str = ""
+    with_model: bool = False
+    model: str = ""
+    """As it was named."""
     stream: bool = False
     quiet: bool = False
 
     def engine(self, model: "Translator") -> dict[str, str]:
         """What computes the answers."""
-        if self.attention or self.stream or (self.align and not model.aligns):
-            return model.on_torch("attention").engine
+        if self.stream:
+            return model.stepping().engine
+        if self.attention or (self.align and not model.aligns):
+            return model.seeing("attention").engine
         return model.engine_for(**self.search)
 
     def traces(self, model: "Translator") -> bool:
@@ -195,6 +201,12 @@ class AnswerWriter:
                 )
         if self.attention:
             explained.check_place(self.attention)
+        if self.with_model and "+" in self.model:
+            raise ConfigError("--with-model: a page cannot run an ensemble", hint="name one model")
+        if self.with_model and Path(self.attention).suffix != ".html":
+            raise ConfigError(
+                "--with-model belongs to a page of attention", hint="add --attention FILE, a name with .html"
+            )
         doubts = bool(self.search.get("confidence"))
         for name, given in {"--align": self.align, "--confidence": doubts}.items():
             if given and self.form == "moses":
@@ -215,14 +227,14 @@ class AnswerWriter:
                     hint="leave out --stream: the whole answer has more to tell",
                 )
 
-    def load(self, path: str, device: str | None, engine: str) -> "Translator":
+    def load(self, path: str, loading: dict[str, Any]) -> "Translator":
         """The model: one that can be looked into only if that is asked for, for it takes torch."""
         module = "jumok.model" if self.attention else "jumok.decoding.translator"
         load: Callable[..., Translator] = import_module(module).load
-        model = load(path, device, engine=engine, note=say_once(quiet=self.quiet))
+        model = load(path, **loading)
         if not self.attention and self.traces(model):
             load = import_module("jumok.model").load
-            model = load(path, device, engine=engine, note=say_once(quiet=True))
+            model = load(path, **loading | {"note": say_once(quiet=True)})
         return model
 
     def write(
@@ -252,7 +264,10 @@ class AnswerWriter:
             from jumok.explain.traced import TracedTranslation
 
             assert isinstance(result, TracedTranslation)
-            explained.keep_attention(self.attention, number, result, quiet=self.quiet)
+            if self.with_model:
+                explained.keep_page(self.attention, result, self.model, quiet=self.quiet)
+            else:
+                explained.keep_attention(self.attention, number, result, quiet=self.quiet)
         match self.form:
             case "json":
                 more = [answer_fields(answer) for answer in result.alternatives]

@@ -11,6 +11,7 @@ import click
 from jumok import __version__
 from jumok.cli.shared.console import print_json
 from jumok.cli.shared.options import command
+from jumok.errors import has_torch
 
 PACKAGES = ("torch", "numpy", "tokenizers", "safetensors", "sacrebleu", "pydantic", "click", "rich")
 
@@ -67,11 +68,14 @@ def installed(name: str) -> str:
 
 
 def devices() -> list[dict[str, Any]]:
-    """The CPU, then every accelerator that torch can use."""
+    """The CPU, then every accelerator that torch can use, if it is installed."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    cpu: dict[str, Any] = {"name": "cpu", "cores": cores}
+    if not has_torch():
+        return [cpu]
     import torch
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    devices: list[dict[str, Any]] = [{"name": "cpu", "cores": cores, "threads": torch.get_num_threads()}]
+    devices: list[dict[str, Any]] = [{**cpu, "threads": torch.get_num_threads()}]
     for i in range(torch.cuda.device_count()):
         about = torch.cuda.get_device_properties(i)
         devices.append({"name": f"cuda:{i}", "model": about.name, "memory": about.total_memory})
@@ -83,6 +87,7 @@ def devices() -> list[dict[str, Any]]:
 def describe(device: dict[str, Any]) -> str:
     """One device in words: `cores 2, threads of torch 2`, `NVIDIA H200, 139.8 GiB`."""
     if "cores" in device:
-        return f"cores {device['cores']}, threads of torch {device['threads']}"
+        threads = f", threads of torch {device['threads']}" if "threads" in device else ""
+        return f"cores {device['cores']}{threads}"
     memory = f", {device['memory'] / 2**30:.1f} GiB" if "memory" in device else ""
     return f"{device['model']}{memory}"

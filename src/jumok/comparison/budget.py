@@ -109,7 +109,7 @@ def closest(models: Iterable[ModelConfig], target: int, tokenizers: Tokenizers) 
 
 def widths(model: ModelConfig, step: int) -> range:
     """Widths that the architecture allows: whole heads, and even numbers for what comes in pairs."""
-    if isinstance(model, TransformerConfig):
+    if isinstance(model, TransformerConfig) and not model.head_width:
         step = lcm(step, model.heads * (2 if model.positions == "rotary" else 1))
     return range(step, max(WIDEST, step) + 1, step)
 

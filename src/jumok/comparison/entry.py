@@ -19,7 +19,8 @@ from jumok.config import Arch, RunConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.errors import ConfigError
 from jumok.formats.files import split_packing
-from jumok.run.prepare import Prepared, open_side
+from jumok.run.corpora import open_side
+from jumok.run.prepare import Prepared
 from jumok.settings import Flat
 
 PLAIN = "plain"

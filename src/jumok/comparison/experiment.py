@@ -30,12 +30,13 @@ from jumok.data.store import Store
 from jumok.data.survey import text_hash
 from jumok.errors import ConfigError
 from jumok.progress import Progress, silent
+from jumok.run.corpora import Corpora, open_corpora, read_corpora
 from jumok.run.folder import FREE
 from jumok.run.machine import Machine, look_at_machine
-from jumok.run.plan import check_given, make_plan
-from jumok.run.prepare import Corpora, Prepared, open_corpora, prepare, read_corpora
+from jumok.run.plan import make_plan
+from jumok.run.prepare import Prepared, prepare
 from jumok.seals import sealed, unsealed
-from jumok.settings import Flat, check_names, nest, parse_config
+from jumok.settings import Flat, check_given, check_names, nest, parse_config
 from jumok.text.normalize import tidy
 
 RECORD, TEST, DATA, ENTRIES = "experiment.json", "test.json", "data", "entries"
@@ -219,7 +220,7 @@ class ExperimentPlanner:
     def draft(self, arch: Arch, more: Mapping[str, Any] | None = None) -> RunConfig:
         """What the plan of a single run makes of the settings for this architecture."""
         given = given_for(arch, self.request.given, self.request.archs) | self.request.budget.settings()
-        given |= self.common | dict(more or {})
+        given = {"training.align": 0.0} | given | self.common | dict(more or {})  # no one has a teacher more
         for key in TIMES - self.request.given.keys():  # what suits the data suits no run that is over before
             if given.get(key, 0) * SHORT > given["training.max_steps"]:
                 del given[key]

@@ -66,7 +66,8 @@ def ids_of(translator: Translator, pairs: Sequence[Pair]) -> list[tuple[list[int
     sources = translator.tokenizers.source.encode_many(tidy(source) for source, _ in pairs)
     targets = translator.tokenizers.target.encode_many(tidy(target) for _, target in pairs)
     both = zip(sources, targets, strict=True)
-    return [(list(source[:most]), list(target)) for source, target in both if len(source)]
+    frame, begin = translator.tokenizers.framed, translator.tokenizers.opening
+    return [(list(frame(source[:most])), [*begin, *target]) for source, target in both if len(source)]
 
 
 def rows_of(one: Captured) -> dict[str, Rows]:
@@ -141,7 +142,8 @@ def shares_of(translator: Translator, source: str, target: str) -> tuple[Rows, R
     if not ids or not tidy(target):
         return np.zeros((0, 1)), np.zeros((0, 1))
     try:
-        found = influence(translator, ids, target, unit="tokens" if len(ids) <= TOKENS else "words")
+        read = translator.tokenizers.framed(ids)
+        found = influence(translator, read, target, unit="tokens" if len(ids) <= TOKENS else "words")
     except LimitError:  # more words than influence takes
         return np.zeros((0, 1)), np.zeros((0, 1))
     values = np.abs(found.values[:-1].astype(np.float64))  # (T, U)

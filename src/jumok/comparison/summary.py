@@ -21,7 +21,15 @@ NEARER = 1.25  # over an even share
 
 def summarise(report: Json) -> list[str]:
     """All sentences that the figures carry, the most telling first."""
+    if learned_nothing(report):
+        return ["Nothing was learned: every model scores 0. Train longer.", *filter(None, setting(report))]
     return [sentence for write in SENTENCES for sentence in write(report) if sentence]
+
+
+def learned_nothing(report: Json) -> bool:
+    """Whether no model got anything right, so that comparing them says nothing."""
+    values = [one["quality"]["value"] for one in report["entries"] if one["quality"]]
+    return bool(values) and not report["metric"]["lower_is_better"] and not any(values)
 
 
 def setting(report: Json) -> Iterator[str]:

@@ -203,9 +203,9 @@ def lay_rows(store: Store, rows: NDArray[np.integer], room: Room | None = None) 
         batch = lay_pairs([store.source(row) for row in rows], [store.target(row) for row in rows], room)
         # Fillers alone are patches too: steps that are replayed read the same tensors each time.
         return batch if len(rows) else replace(batch, patches=_patches([store.source(0)[:0]], batch.room))
-    source_lengths = store.source_lengths[rows] + np.int64(1)
+    source_lengths = store.source_lengths[rows] + np.int64(not store.closed)
     target_lengths = store.target_lengths[rows] + np.int64(1)
-    source = _laid(store.source_ids, store.source_offsets[rows], source_lengths)
+    source = _laid(store.source_ids, store.source_offsets[rows], source_lengths, end=not store.closed)
     target = _laid(store.target_ids, store.target_offsets[rows], target_lengths)
     return _lay(source, target, (source_lengths, target_lengths), room)
 
@@ -242,14 +242,17 @@ def _lay(
     return Batch(torch.from_numpy(numbers), room, source_lengths, target_lengths)
 
 
-def _laid(ids: NDArray[np.integer], offsets: NDArray[np.int64], lengths: Lengths) -> NDArray[np.integer]:
-    """Sentences end to end: each has its ids from its offset on, then an EOS that `lengths` counts."""
+def _laid(
+    ids: NDArray[np.integer], offsets: NDArray[np.int64], lengths: Lengths, *, end: bool = True
+) -> NDArray[np.integer]:
+    """Sentences end to end: each has its ids from its offset on, with `end` an EOS that `lengths` count."""
     ends = lengths.cumsum()
     if not len(ends):
         return ids[:0]
     places = np.arange(ends[-1]) + (offsets - ends + lengths).repeat(lengths)
     laid: NDArray[np.integer] = ids.take(places, mode="clip")  # the last EOS may lie behind all ids
-    laid[ends - 1] = EOS
+    if end:
+        laid[ends - 1] = EOS
     return laid
 
 

@@ -94,6 +94,16 @@ BUILTIN: dict[str, BuiltinInfo] = {
             test=1_000,
         ),
         BuiltinInfo(
+            name="homeassistant-de-en",
+            description="User-interface strings of Home Assistant, German to English.",
+            source_language="de",
+            target_language="en",
+            licence="Apache-2.0",
+            train=29_479,
+            valid=1_000,
+            test=1_000,
+        ),
+        BuiltinInfo(
             name="cmudict",
             description="English words and how they are said, as ARPAbet phonemes without stress.",
             source_language="en",

@@ -5,7 +5,7 @@ notes it and reads on.
 """
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -29,6 +29,8 @@ FEW_PAIRS = 100
 MOST_SPANS = 4  # places that are read again to see where exactly a shift begins
 PART_KEYS = ("name", "source", "target", "pairs")
 SMALL_PICTURE = 8  # pixels a side of a picture that is only tried
+OF_PAIRS = frozenset(("copied", "swapped", "foreign", "strangers", "sorted", "shifted", "odd_length"))
+"""What can be wrong with pairs only."""
 FAULTS = {"nul_byte": "nul", "bad_unicode": "bad_encoding", "bad_utf8": "bad_encoding"}  # code -> finding
 
 
@@ -38,10 +40,12 @@ class CheckReport:
 
     parts: tuple[Survey, ...]
     findings: tuple[Finding, ...]
+    mixed: Survey | None = None
+    """Several training corpora as one."""
 
     @property
     def train(self) -> Survey:
-        return self.parts[0]
+        return self.mixed or self.parts[0]
 
     @property
     def has_errors(self) -> bool:
@@ -89,6 +93,39 @@ def examine(
         part = survey(other, part=name, profile=train.profile, strict=strict, keep=keep, progress=progress)
         parts.append(part)
         leaks += _leaks(part, train)
+    findings = [finding for part in parts for finding in part.findings] + leaks
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    return CheckReport(tuple(parts), tuple(findings))
+
+
+def read_several(  # noqa: PLR0913  most have a default
+    corpora: Mapping[str, Corpus],
+    others: Mapping[str, Corpus],
+    *,
+    alone: Container[str] = (),
+    strict: bool = False,
+    keep: bool = False,
+    progress: Progress = silent,
+) -> CheckReport:
+    """`examine` of several training corpora by their names; each has habits of its own.
+
+    Those in `alone` are text in one language: what is wrong with pairs is nothing wrong with them.
+    """
+    train = [
+        survey(corpus, part=name, strict=strict, keep=keep, progress=progress)
+        for name, corpus in corpora.items()
+    ]
+    train = [
+        replace(one, findings=tuple(f for f in one.findings if f.kind not in OF_PAIRS))
+        if one.part in alone
+        else one
+        for one in train
+    ]
+    parts, leaks = list(train), list[Finding]()
+    for name, other in others.items():
+        part = survey(other, part=name, strict=strict, keep=keep, progress=progress)
+        parts.append(part)
+        leaks += [found for one in train for found in _leaks(part, one)]
     findings = [finding for part in parts for finding in part.findings] + leaks
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return CheckReport(tuple(parts), tuple(findings))
@@ -334,7 +371,8 @@ def _leaks(part: Survey, train: Survey) -> Iterator[Finding]:
     ):
         if rows.any():
             in_train = train.numbers[theirs == mine[rows][0]][0]
-            example = f"{part.part} {part.unit} {part.numbers[rows][0]} is train {train.unit} {in_train}"
+            there = f"{train.part} {train.unit} {in_train}"
+            example = f"{part.part} {part.unit} {part.numbers[rows][0]} is {there}"
             yield _finding(kind, part, part.numbers[rows], example)
 
 

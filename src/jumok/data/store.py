@@ -13,7 +13,7 @@ import secrets
 import shutil
 import signal
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -26,14 +26,18 @@ from numpy.typing import NDArray
 
 from jumok.data.corpus import nothing_left
 from jumok.data.forms import Pair
+from jumok.data.framed import RowFrames
 from jumok.data.marked import PairMarker
 from jumok.errors import DataError, RunError
 from jumok.progress import Progress, silent
 from jumok.text.beginning import beginnings
+from jumok.text.frame import Direction, Frame
 from jumok.text.tokenizer import Tokenizers, parse_tokenizer
 from jumok.text.words import Words
 
 Ids = NDArray[np.unsignedinteger]
+AnyPair = Pair | tuple[str, str, int]
+"""A pair, and of several corpora the number of its own."""
 
 FORMAT = "jumok-store/1"
 SIDES = ("source", "target")
@@ -44,7 +48,7 @@ MOST_PROCESSES = 16
 
 @dataclass(frozen=True, eq=False)
 class Store:
-    """The ids of all pairs, on disk. Ids have no special tokens."""
+    """The ids of all pairs, on disk, framed as the model reads them but for starts and ends."""
 
     folder: Path
     source_ids: Ids
@@ -61,17 +65,23 @@ class Store:
     """Changes when an id changes, or a pair moves."""
     cut: int = 0
     """Pairs of which only the beginning of the source is here."""
+    corpora: tuple[int, ...] = ()
+    """Pairs of each of several corpora, which lie one after the other; () where there is one."""
+    closed: bool = False
+    """Sources have their ends, behind which something stands."""
 
     def __len__(self) -> int:
         return len(self.source_lengths)
 
     def source(self, index: int) -> Ids:
         """The source ids of one pair."""
-        return self.source_ids[self.source_offsets[index] : self.source_offsets[index + 1]]
+        begin = self.source_offsets[index]
+        return self.source_ids[begin : begin + self.source_lengths[index]]
 
     def target(self, index: int) -> Ids:
         """The target ids of one pair."""
-        return self.target_ids[self.target_offsets[index] : self.target_offsets[index + 1]]
+        begin = self.target_offsets[index]
+        return self.target_ids[begin : begin + self.target_lengths[index]]
 
 
 def open_store(folder: Path) -> Store:
@@ -87,7 +97,8 @@ def open_store(folder: Path) -> Store:
             arrays |= {f"{side}_ids": ids, f"{side}_offsets": offsets}
             arrays[f"{side}_lengths"] = np.diff(offsets).astype(np.int32)
         known = {key: header[key] for key in ("left_out", "tokenizers", "fingerprint")}
-        return Store(folder=folder, **arrays, **known, cut=header.get("cut", 0))
+        corpora, closed = tuple(header.get("corpora", ())), bool(header.get("closed"))
+        return Store(folder, **arrays, **known, cut=header.get("cut", 0), corpora=corpora, closed=closed)
 
 
 @contextmanager
@@ -113,13 +124,14 @@ def mapped(path: Path, dtype: str, count: int) -> Any:
 
 
 def build_store(  # noqa: PLR0913  most have a default
-    pairs: Iterable[Pair],
+    pairs: Iterable[AnyPair],
     tokenizers: Tokenizers,
     folder: Path,
     *,
     max_length: int,
     cut: int = 0,
     marker: PairMarker | None = None,
+    directions: Sequence[Direction] = (),
     processes: int = 0,
     progress: Progress = silent,
     total: int | None = None,
@@ -127,10 +139,12 @@ def build_store(  # noqa: PLR0913  most have a default
     """Encode tidied pairs into `folder`, which appears only when it is complete.
 
     Pairs with a blank side, or with more than `max_length` tokens on one, are left out and counted; of a
-    source the first `cut` tokens are kept, if it is not 0. A `marker` puts marks into pairs first. Order is
-    kept whatever the number of processes; 0 takes one per core. Memory does not grow with the corpus.
+    source the first `cut` tokens are kept, if it is not 0. A `marker` puts marks into pairs first. With
+    `directions`, one for each corpus, a pair says which corpus it is of; corpora come one after the other.
+    Order is kept whatever the number of processes; 0 takes one per core. Memory does not grow with the
+    corpus.
     """
-    encoder = Encoder(tokenizers, max_length, cut, marker)
+    encoder = Encoder(tokenizers, max_length, cut, marker, directions)
     chunks = _encoded(pairs, encoder, processes or _cores())
     work = folder.with_name(f"{folder.name}.tmp-{secrets.token_hex(4)}")
     try:
@@ -167,6 +181,7 @@ class EncodedChunk:
     pairs: int  # read, with those left out
     ids: tuple[Ids, Ids]  # of both sides, end to end
     lengths: tuple[NDArray[np.int64], NDArray[np.int64]]
+    corpora: NDArray[np.int64]  # pairs that are kept of each corpus
     left_out: Counter[str]
     cut: int  # of those that are kept, with a source that was longer
 
@@ -175,16 +190,25 @@ class Encoder:
     """Pairs of text to a `EncodedChunk` of ids."""
 
     def __init__(
-        self, tokenizers: Tokenizers, max_length: int, cut: int = 0, marker: PairMarker | None = None
+        self,
+        tokenizers: Tokenizers,
+        max_length: int,
+        cut: int = 0,
+        marker: PairMarker | None = None,
+        directions: Sequence[Direction] = (),
     ) -> None:
         self.tokenizers, self.max_length, self.cut, self.marker = tokenizers, max_length, cut, marker
+        self.directions = tuple(directions)
+        self.frames = RowFrames.of(tokenizers, self.directions or [tokenizers.direction])
         source = Words(tokenizers.text_source)
         self.words = (source, source if tokenizers.shared else Words(tokenizers.target))
         largest = max(tokenizers.source.size, tokenizers.target.size)
         self.dtype = np.dtype("<u2" if largest <= 1 << 16 else "<u4")
 
-    def __call__(self, pairs: list[Pair]) -> EncodedChunk:
-        written = [pair for pair in pairs if all(pair)]
+    def __call__(self, pairs: Sequence[AnyPair]) -> EncodedChunk:
+        some = [pair for pair in pairs if pair[0] and pair[1]]
+        numbers = np.array([pair[2] if len(pair) == 3 else 0 for pair in some], dtype=np.int64)
+        written: list[Pair] = [(pair[0], pair[1]) for pair in some]
         written = list(map(self.marker, written)) if self.marker else written
         source, target = (words.encode([p[side] for p in written]) for side, words in enumerate(self.words))
         whole = source.lengths()
@@ -192,9 +216,12 @@ class Encoder:
         kept = np.flatnonzero(np.maximum(source.lengths(), target.lengths()) <= self.max_length)
         left_out = Counter(blank=len(pairs) - len(written), too_long=len(written) - len(kept))
         cut = int((whole > source.lengths())[kept].sum())
-        source, target = source.take(kept), target.take(kept)
+        source, target, numbers = source.take(kept), target.take(kept), numbers[kept]
+        if not self.frames.is_plain:
+            source, target = self.frames.sources(source, numbers), self.frames.targets(target, numbers)
+        corpora = np.bincount(numbers, minlength=max(1, len(self.directions)))
         ids = source.values.astype(self.dtype), target.values.astype(self.dtype)
-        return EncodedChunk(len(pairs), ids, (source.lengths(), target.lengths()), left_out, cut)
+        return EncodedChunk(len(pairs), ids, (source.lengths(), target.lengths()), corpora, left_out, cut)
 
 
 def _write(
@@ -202,6 +229,7 @@ def _write(
 ) -> None:
     """Write all chunks and, last, the header."""
     read, kept, cut, left_out = 0, 0, 0, Counter(blank=0, too_long=0)
+    corpora = np.zeros(max(1, len(encoder.directions)), dtype=np.int64)
     with ExitStack() as files:
         sides = [SideWriter(folder, side, files) for side in SIDES]
         for chunk in chunks:
@@ -209,6 +237,7 @@ def _write(
                 side.add(ids, lengths)
             read, kept = read + chunk.pairs, kept + len(chunk.lengths[0])
             left_out.update(chunk.left_out)
+            corpora += chunk.corpora
             cut += chunk.cut
             progress("encoding", read, total)
         for file in chain.from_iterable(side.files for side in sides):
@@ -224,6 +253,8 @@ def _write(
         "target_ids": sides[1].count,
         "left_out": dict(left_out),
         **({"cut": cut} if cut else {}),  # without it the file is that of a version that cut nothing
+        **({"corpora": corpora.tolist()} if encoder.directions else {}),  # and so with these
+        **({"closed": True} if encoder.tokenizers.frame.closes else {}),
         "max_length": encoder.max_length,
     }
     write_header(folder, header, [side.fingerprint() for side in sides], encoder.tokenizers.fingerprint)
@@ -267,8 +298,8 @@ def _sync(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
-    chunk: list[Pair] = []
+def _chunks(pairs: Iterable[AnyPair]) -> Iterator[list[AnyPair]]:
+    chunk: list[AnyPair] = []
     size = 0
     for pair in pairs:
         chunk.append(pair)
@@ -280,7 +311,9 @@ def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
         yield chunk
 
 
-def _encoded(pairs: Iterable[Pair], encoder: Encoder, processes: int) -> Generator[EncodedChunk, None, None]:
+def _encoded(
+    pairs: Iterable[AnyPair], encoder: Encoder, processes: int
+) -> Generator[EncodedChunk, None, None]:
     """The chunks of all pairs in order; a small corpus is encoded in this process."""
     chunks = _chunks(pairs)
     first = list(islice(chunks, SMALL // CHUNK))
@@ -290,15 +323,16 @@ def _encoded(pairs: Iterable[Pair], encoder: Encoder, processes: int) -> Generat
         yield from _in_parallel(chain(first, chunks), encoder, processes)
 
 
-def _in_parallel(chunks: Iterable[list[Pair]], encoder: Encoder, processes: int) -> Iterator[EncodedChunk]:
+def _in_parallel(chunks: Iterable[list[AnyPair]], encoder: Encoder, processes: int) -> Iterator[EncodedChunk]:
     """`map(encoder, chunks)` by several processes in turn, each with one chunk at a time.
 
     Should a process die, this one does its work.
     """
     both, context = encoder.tokenizers, multiprocessing.get_context("spawn")
-    told = both.source.to_bytes(), both.target.to_bytes(), encoder.max_length, encoder.cut, encoder.marker
+    files = both.source.to_bytes(), both.target.to_bytes(), both.frame, both.direction
+    told = (*files, encoder.max_length, encoder.cut, encoder.marker, encoder.directions)
     idle: deque[Connection] = deque()
-    busy: deque[tuple[Connection, list[Pair]]] = deque()
+    busy: deque[tuple[Connection, list[AnyPair]]] = deque()
     with ExitStack() as stack:
         for _ in range(processes):
             here, there = context.Pipe()
@@ -320,7 +354,7 @@ def _in_parallel(chunks: Iterable[list[Pair]], encoder: Encoder, processes: int)
             yield _answer(worker, chunk, encoder)
 
 
-def _answer(worker: Connection, chunk: list[Pair], encoder: Encoder) -> EncodedChunk:
+def _answer(worker: Connection, chunk: list[AnyPair], encoder: Encoder) -> EncodedChunk:
     try:
         done: EncodedChunk = worker.recv()
     except (EOFError, OSError):
@@ -328,15 +362,23 @@ def _answer(worker: Connection, chunk: list[Pair], encoder: Encoder) -> EncodedC
     return done
 
 
-def _encode_for(
-    parent: Connection, source: bytes, target: bytes, max_length: int, cut: int, marker: PairMarker | None
+def _encode_for(  # noqa: PLR0913  what an encoder is made of
+    parent: Connection,
+    source: bytes,
+    target: bytes,
+    frame: Frame,
+    direction: Direction,
+    max_length: int,
+    cut: int,
+    marker: PairMarker | None,
+    directions: tuple[Direction, ...],
 ) -> None:
     """What a worker process does, until its parent has no more for it or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the pipe
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the processes are the parallelism
     left = parse_tokenizer(source, "source")
     right = left if source == target else parse_tokenizer(target, "target")
-    encoder = Encoder(Tokenizers(left, right), max_length, cut, marker)
+    encoder = Encoder(Tokenizers(left, right, frame, direction), max_length, cut, marker, directions)
     with suppress(Exception):  # the parent then does it again, and finds the same fault
         while True:
             parent.send(encoder(parent.recv()))

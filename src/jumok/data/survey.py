@@ -1,10 +1,11 @@
 """What a pass over a corpus leaves: figures for the plan, hashes, findings, the tidied texts; and which pairs
 validation may have."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from itertools import chain
 from tempfile import SpooledTemporaryFile
 
 import numpy as np
@@ -78,7 +79,7 @@ class Survey:
     findings: tuple[Finding, ...] = ()
     profile: Profile = field(default_factory=Profile, repr=False)
     alignment: Alignment = Alignment()
-    texts: TidyPairs | None = None  # where they were to be kept
+    texts: Iterable[Pair] | None = None  # where they were to be kept
 
     @property
     def usable(self) -> int:
@@ -100,6 +101,30 @@ class Survey:
     @cached_property
     def pair_hashes(self) -> Hashes:
         return pair_hashes(self.source_hashes, self.target_hashes)
+
+
+class JoinedPairs:
+    """The tidied pairs of several corpora, one after the other."""
+
+    def __init__(self, parts: Sequence[Iterable[Pair]]) -> None:
+        self.parts = parts
+
+    def __iter__(self) -> Iterator[Pair]:
+        return chain.from_iterable(self.parts)
+
+
+def join_surveys(parts: Sequence[Survey], directions: Sequence[Pair]) -> Survey:
+    """Several corpora as one, for a plan: sums, the longest, and the languages where all have the same."""
+    totals = ("pairs", "source_characters", "target_characters", "source_words", "target_words")
+    kept = [part.texts for part in parts if part.texts is not None]
+    return Survey(
+        **{name: sum(getattr(part, name) for part in parts) for name in totals},
+        longest=max(part.longest for part in parts),
+        source_hashes=np.concatenate([part.source_hashes for part in parts]),
+        target_hashes=np.concatenate([part.target_hashes for part in parts]),
+        languages=directions[0] if len(directions) == 1 else ("", ""),
+        texts=JoinedPairs(kept) if len(kept) == len(parts) else None,
+    )
 
 
 def text_hash(text: str) -> int:

@@ -12,6 +12,7 @@ from typing import overload
 
 import numpy as np
 
+from jumok.data.framed import around, bare
 from jumok.data.store import SIDES, SideWriter, Store, write_header
 from jumok.progress import Progress, silent
 from jumok.text.dropout import WordCutter
@@ -55,6 +56,8 @@ def build_variants(
     """
     source = cuts_of(tokenizers.text_source, share, seed)
     cuts = (source, source if tokenizers.shared else cuts_of(tokenizers.target, share, seed))
+    frame = tokenizers.frame
+    tags = ((frame.before, len(frame.source) - frame.before - 2 + frame.closes), (len(frame.target), 0))
     with ExitStack() as files:
         written = []
         for folder in folders:
@@ -63,11 +66,12 @@ def build_variants(
         for begin in range(0, len(store), CHUNK):
             rows = range(begin, min(begin + CHUNK, len(store)))
             for side, cutter in enumerate(cuts):
-                plain = ids_of(store, side, rows)
+                plain, before, behind = bare(ids_of(store, side, rows), *tags[side])
                 words = cutter.read(plain, len(folders)) if cutter else plain
                 for variant, sides in enumerate(written):
                     generator = np.random.default_rng([seed, variant, side, begin])
                     picked = cutter.pick(words, generator, max_length) if cutter else plain
+                    picked = around(picked, before, behind)
                     sides[side].add(picked.values.astype(store.source_ids.dtype), picked.lengths())
             progress("cutting anew", rows.stop, len(store))
     for folder, sides in zip(folders, written, strict=True):

@@ -7,7 +7,8 @@ from torch import Tensor
 
 from jumok.answers import Answer
 from jumok.config import DecodingConfig
-from jumok.decoding.beam import BeamSearch, BeamTree
+from jumok.decoding.beam import BeamSearch
+from jumok.decoding.beam_tree import BeamTree
 from jumok.decoding.constraints import Constraint
 from jumok.decoding.filters import NEVER, Filter, WholeCharacters, at_least, force_prefix, no_repeat, require
 from jumok.decoding.greedy import Choose, GreedySearch, sampler, uniforms
@@ -16,6 +17,7 @@ from jumok.decoding.search import Search, check_finite, log_softmax, run_search
 from jumok.errors import ConfigError
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.models.sentences import Sentences
+from jumok.text.frame import closed
 from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE
 
 CONTROL = tuple(FIRST_BYTE + byte for byte in (*range(32), 127))
@@ -154,7 +156,7 @@ def make_filters(
 def lay_sources(sources: Sequence[Source], device: torch.device) -> Sentences:
     """Each source with its end, laid end to end; pictures have no end."""
     pictures = bool(sources[0]) and isinstance(sources[0][0], bytes)
-    return Sentences.lay(sources if pictures else [[*source, EOS] for source in sources], device)
+    return Sentences.lay(sources if pictures else list(map(closed, sources)), device)  # type: ignore[arg-type]
 
 
 def lay_targets(outs: Sequence[Sequence[int]], device: torch.device) -> tuple[Sentences, Tensor]:

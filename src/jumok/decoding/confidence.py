@@ -18,7 +18,7 @@ from jumok.decoding.word_features import (
     sentence_columns,
     word_columns,
 )
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, ModelError
 from jumok.text.spans import token_spans
 from jumok.text.tokenizer import Tokenizers
 from jumok.text.word_spans import word_spans
@@ -60,9 +60,10 @@ class Calibration:
 
 def scored_sentence(source: str, answer: Hypothesis, tokenizers: Tokenizers) -> ScoredSentence:
     """An answer to one sentence with what is known of it."""
-    spans = token_spans(tokenizers.target, [token.id for token in answer.tokens])
+    tokens = answer.tokens[len(tokenizers.opening) :]  # what is forced says nothing
+    spans = token_spans(tokenizers.target, [token.id for token in tokens])
     read = source if tokenizers.pictures is None else ""
-    return ScoredSentence(read, answer.text, [token.logprob for token in answer.tokens], spans)
+    return ScoredSentence(read, answer.text, [token.logprob for token in tokens], spans)
 
 
 def with_confidence(
@@ -101,6 +102,15 @@ class Calibrated:
     def is_calibrated(self) -> bool:
         """Whether answers can say which words are doubtful."""
         return is_calibrated(self.folder)
+
+    @cached_property
+    def lowest_score(self) -> float | None:
+        """What 99 of 100 validation sentences score at least, per token; None where that is not known."""
+        try:
+            found = read_calibration(self.folder).get("fitted", {}).get("lowest_score")
+        except (ConfigError, ModelError, AttributeError):
+            return None
+        return float(found) if isinstance(found, int | float) else None
 
     @cached_property
     def calibration(self) -> Calibration:

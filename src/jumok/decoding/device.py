@@ -33,7 +33,7 @@ from jumok.models.fixed import FixedSteps, wide_bias
 from jumok.models.interface import Seq2Seq
 from jumok.models.sentences import Sentences
 from jumok.native.model import SearchOptions
-from jumok.text.tokenizer import EOS
+from jumok.text.frame import closed
 
 ROWS = 10_240
 """Hypotheses in one batch, if memory allows: enough for a GPU to be busy."""
@@ -237,9 +237,7 @@ class DeviceSearch:
         """Search one batch until only so `few` are left; `meanwhile` is called while the device works."""
         limits, n_best = batch.limits, batch.options.n_best
         room = self._room(shape, batch.options.length_penalty)
-        self.fixed.read(
-            Sentences.lay([[*source, EOS] for source in batch.sources], self.device), room.buffers
-        )
+        self.fixed.read(Sentences.lay(list(map(closed, batch.sources)), self.device), room.buffers)
         room.slots.start(torch.tensor(limits, device=self.device), room.penalty)
         room.place.zero_()
         B, step, longest = shape.sentences, 0, max(limits)

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, Union, get_args
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args
 
-from jumok.answers import Answer
+from jumok.answers import Answer, Lead
 from jumok.checkpoint.contents import (
     WEIGHTS,
     Contents,
@@ -27,8 +27,11 @@ from jumok.checkpoint.contents import (
 from jumok.checkpoint.manifest import first_whole
 from jumok.config import AlignHead, copies
 from jumok.decoding.heads import head_of
+from jumok.decoding.inside import Probed
 from jumok.decoding.jobs import SOFT, Job, Phrase, Request, token_spellings
-from jumok.errors import ConfigError, ModelError, nearest
+from jumok.decoding.results import Joint
+from jumok.decoding.stream import Partial, make_partial
+from jumok.errors import ConfigError, ModelError, has_torch, nearest, needs_torch
 from jumok.native.library import available, level_forced, library, thread_count, why_not
 from jumok.native.model import NativeModel, SearchOptions
 from jumok.native.phrases import (
@@ -42,6 +45,7 @@ from jumok.native.phrases import (
 from jumok.native.phrases import SOFT as SOFT_FLAG
 from jumok.native.shortlist import Shortlist
 from jumok.native.weights import PackedWeights, pack_weights, parameter_count
+from jumok.text.specials import EOS
 
 if TYPE_CHECKING:
     from jumok.decoding.torch_engine import TorchEngine
@@ -99,7 +103,7 @@ def cannot(engine: str, what: str) -> ConfigError:
     )
 
 
-class NativeEngine:
+class NativeEngine(Probed):
     """A model in the C library. Threads may share it."""
 
     name = "native"  # as `--engine` has it
@@ -113,7 +117,7 @@ class NativeEngine:
     @property
     def about(self) -> dict[str, str]:
         """What people should know of it: its name, the type of its numbers, its instructions."""
-        return {"name": self.name, "type": self.model.type, "level": self.model.level}
+        return {"name": self.name, "type": self.model.types, "level": self.model.level}
 
     @cached_property
     def shortlist(self) -> Shortlist:
@@ -144,24 +148,25 @@ class NativeEngine:
 
     def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
         """The answers to all jobs, in an order that suits the engine."""
-        config, shortlist = request.decoding, self.shortlist if request.shortlist else None
-        usual = SearchOptions.of(config, self.align_head if request.align else None)
         for batch in calls(jobs, request):
-            limits = [job.limit(config) for job in batch]
-            prefixes = [job.prefix for job in batch] if any(job.prefix for job in batch) else None
-            lists = [shortlist.ids(job.source, job.given) for job in batch] if shortlist else None
-            phrases = self._phrases(batch, request)
-            options = replace(usual, beam=max(phrases.widths)) if phrases else usual
+            asked = self._asked(batch, request)
             with explained(batch):
-                answers = self.model.search(
-                    [job.source for job in batch],
-                    limits,
-                    options,
-                    prefixes=prefixes,
-                    shortlists=lists,
-                    phrases=phrases,
-                )
+                answers = self.searched([job.source for job in batch], **asked)
             yield batch, answers
+
+    def _asked(self, batch: Sequence[Job], request: Request) -> dict[str, Any]:
+        """What a search of these jobs is asked for."""
+        config, shortlist = request.decoding, self.shortlist if request.shortlist else None
+        around = self.contents.tokenizers.frame.around
+        usual = SearchOptions.of(config, self.align_head if request.align else None, around)
+        phrases = self._phrases(batch, request)
+        return {
+            "limits": [job.limit(config) for job in batch],
+            "options": replace(usual, beam=max(phrases.widths)) if phrases else usual,
+            "prefixes": [job.prefix for job in batch] if any(job.prefix for job in batch) else None,
+            "shortlists": [shortlist.ids(job.source, job.given) for job in batch] if shortlist else None,
+            "phrases": phrases,
+        }
 
     def _phrases(self, batch: Sequence[Job], request: Request) -> PhraseOptions | None:
         """What the answers to a batch must and must not contain; None: whatever they like."""
@@ -184,12 +189,34 @@ class NativeEngine:
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
         """How probable each job's prefix is as a whole target; `budget` as in `batch_tokens`."""
         for batch in chunks(jobs):
+            targets = [(*job.prefix, EOS) for job in batch]
             with explained(batch):
-                log_probs = self.model.score([job.source for job in batch], [job.prefix for job in batch])
-            yield batch, log_probs
+                log_probs = self.force([job.source for job in batch], targets)
+            yield batch, [one.tolist() for one in log_probs]
 
-    def to_torch(self) -> "TorchEngine":
+    def grow(
+        self,
+        jobs: Sequence[Job],
+        request: Request,
+        explained: Explained,
+        may_loop: Callable[[], bool],
+        joint: Joint,
+    ) -> Iterator[Partial | list[list[Answer]]]:
+        """A partial answer after each job, which comes as a whole, and at the end the answers to each."""
+        leads, found = list[Lead](), list[list[Answer]]()
+        for job in jobs:
+            [(_, [best_first])] = self.answers([job], request, explained)
+            found.append(best_first)
+            leads.append(best_first[0].lead)
+            yield make_partial(self.contents.tokenizers.target, len(found), leads, may_loop, joint)
+        yield found
+
+    def to_torch(self, what: str = "the torch engine") -> "TorchEngine":
         """The same model in torch, for what this engine lacks."""
+        if not has_torch():
+            raise needs_torch(what)
+        if self._origin is not None:
+            return self.in_torch(self._origin.to_torch(what))
         from jumok.checkpoint.model import load_packed
         from jumok.decoding.torch_engine import TorchEngine
 
@@ -245,22 +272,38 @@ def open_engine(
 
 def open_best(path: str | Path, device: str | None, note: Note) -> Engine:
     """The fastest engine that has the model."""
-    kind = "cpu" if device is None and not gpu_seen() else check_device(device).split(":")[0]
+    free = device is None and not (has_torch() and gpu_seen())
+    kind = "cpu" if free else check_device(device).split(":")[0]
     if kind != "cpu":
         return open_torch(path, device)
     if not available():
+        if not has_torch():
+            raise no_engine()
         note(f"torch is used, not the native engine: {why_not()}")
         return open_torch(path, "cpu")
     try:
         return open_native(path, note)
     except NotNative as reason:
-        if not reason.silent:
+        if not has_torch():
+            raise needs_torch(reason.what or str(path)) from None
+        if not reason.what:
             note(f"torch is used: {reason.message}")
         return open_torch(path, "cpu")
 
 
+def no_engine() -> ConfigError:
+    """The error for an install that cannot compute: no C library, and no torch in its place."""
+    return ConfigError(
+        f"no engine can run a model: native is not available here ({why_not()}), and torch is not there",
+        hint="install the wheel for this machine, or build with a C compiler, or pip install 'jumok[train]'",
+        code="no_engine",
+    )
+
+
 def open_torch(path: str | Path, device: str | None) -> "TorchEngine":
     """The model on a device that this machine has."""
+    if not has_torch():
+        raise needs_torch("the torch engine")
     import torch
 
     from jumok.checkpoint.checkpoints import load_model
@@ -273,9 +316,9 @@ def open_torch(path: str | Path, device: str | None) -> "TorchEngine":
 
 
 class NotNative(ConfigError):  # noqa: N818  under auto it is no error
-    """The native engine does not have this model; `silent` where that is known from the start."""
+    """The native engine does not have this model; `what` it lacks, where that is known from the start."""
 
-    silent = False
+    what = ""
 
 
 def open_native(path: str | Path, note: Note, *, strict: bool = False) -> NativeEngine:
@@ -284,7 +327,7 @@ def open_native(path: str | Path, note: Note, *, strict: bool = False) -> Native
     if lack := lacking(contents):
         reason = cannot("native", lack)
         error = NotNative(reason.message, hint="choose --engine auto or torch", code=reason.code)
-        error.silent = True
+        error.what = f"a {lack}"
         raise error
     config, sizes = contents.config.model, (contents.tokenizers.source.size, contents.tokenizers.target.size)
     try:
@@ -327,6 +370,8 @@ def check_device(name: str | None) -> str:
     """The named device, if this machine has it."""
     if name is not None and name.split(":")[0] == "cpu":
         return name
+    if not has_torch():
+        raise needs_torch(f"device {name!r}")
     import torch
 
     cuda = torch.cuda.is_available()

@@ -14,22 +14,15 @@ from torch import Tensor
 from jumok.answers import Answer
 from jumok.decoding.constraints import Constraint, completing, completions
 from jumok.decoding.jobs import CHARACTER
+from jumok.text.characters import ANY, SECOND_BYTES, next_bytes
 from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, UNK
 
 NEVER = (BOS, PAD, UNK)
 """No answer contains these."""
-SECOND_BYTES = {
-    0xE0: range(0xA0, 0xC0),
-    0xED: range(0x80, 0xA0),
-    0xF0: range(0x90, 0xC0),
-    0xF4: range(0x80, 0x90),
-}
-"""First bytes after which not every continuation byte may follow."""
 LEARNED = FIRST_BYTE + 256
 """The first id that is no byte."""
 FREE = 0
 """The state between two characters."""
-ANY = range(0x80, 0xC0)  # a byte that goes on
 BEGINNINGS = [(1, range(0xC2, 0xE0)), (2, range(0xE0, 0xF0)), (3, range(0xF0, 0xF5))]
 INSIDE = [
     *((left, ANY) for left in (1, 2, 3)),
@@ -150,18 +143,6 @@ class WholeCharacters:
                 kept[row] = -torch.inf
                 kept[row, places] = log_probs[row, places]
         return kept
-
-
-def next_bytes(recent: Sequence[int]) -> range | None:
-    """The bytes that may follow if the last ones leave a character unfinished, else None."""
-    for k, byte in enumerate(reversed(recent), start=1):
-        if 0xC2 <= byte <= 0xF4:  # the first byte of a character, k places from the end
-            if k >= 2 + (byte >= 0xE0) + (byte >= 0xF0):
-                return None
-            return SECOND_BYTES.get(byte, ANY) if k == 1 else ANY
-        if not 0x80 <= byte < 0xC0:
-            return None
-    return None
 
 
 def at_least(length: int) -> Filter:

@@ -16,9 +16,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from jumok.answers import Answer, ranked
+from jumok.answers import Answer, Lead, ranked
 from jumok.decoding.filters import Filter, LiveRows, allow
-from jumok.decoding.search import Lead, Search, check_finite, find_lead, shared_beginning
+from jumok.decoding.search import Search, check_finite, find_lead, shared_beginning
 from jumok.text.tokenizer import BOS, EOS
 
 Pick = Callable[[Tensor, LiveRows], Tensor]

@@ -24,6 +24,7 @@ def hypotheses_of(
         text = target.decode(answer.ids)
         if text not in by_text and len(by_text) < n_best:
             ids = (*answer.ids, EOS) if answer.finished else answer.ids
-            tokens, links = tokens_of(target, ids, answer.log_probs), text_links(answer, spans, target)
+            tokens = tokens_of(target, ids, answer.log_probs)
+            links = text_links(answer, spans, target, tokenizers.frame.before)
             by_text[text] = Hypothesis(text, *sum_up(tokens), tokens, answer.finished, links=links)
     return list(by_text.values())

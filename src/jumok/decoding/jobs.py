@@ -12,7 +12,7 @@ from jumok.errors import ConfigError, nearest
 from jumok.terms.glossary import Glossary, glossary_of
 from jumok.text.icu import Span
 from jumok.text.normalize import tidy
-from jumok.text.tokenizer import FIRST, FIRST_BYTE, Tokenizer, Tokenizers
+from jumok.text.tokenizer import Tokenizer, Tokenizers
 
 if TYPE_CHECKING:  # who has no memory does not wait for it
     from jumok.terms.memory import TranslationMemory
@@ -67,6 +67,10 @@ class Request:
     """What has been translated before: the same texts are answered from it, similar ones are shown."""
     confidence: bool = False
     """Also say how probable it is that a person would change each word, which takes a calibrated model."""
+    to: str = ""
+    """The language to translate into, by its code, where the model has several."""
+    from_language: str = ""
+    """The language that the texts are in, where it does not follow."""
 
     def __post_init__(self) -> None:
         if self.long not in (None, *get_args(Long)):
@@ -270,6 +274,8 @@ class Job:
     source: tuple[Any, ...]  # ids, or the bytes of patches
     prefix: tuple[int, ...] = ()
     phrases: tuple[Phrase, ...] = ()
+    opening: int = 0
+    """So many first tokens of the prefix are the frame's: no part of the answer's text, and not counted."""
 
     @property
     def given(self) -> tuple[int, ...]:
@@ -290,13 +296,14 @@ class Job:
         A bound of the sentence's own, so that its neighbours cannot change its answer; a generous one, for it
         is there to stop answers that never end.
         """
-        given = len(self.prefix) + sum(phrase.size for phrase in self.phrases)
+        given = len(self.prefix) - self.opening + sum(phrase.size for phrase in self.phrases)
         if given and given + CHARACTER > config.max_len:
             raise ConfigError(
                 f"prefix and required texts have {given} tokens, and max_len={config.max_len} leaves no room",
                 hint=f"set max_len to {given + CHARACTER} or more, or shorten them",
             )
-        return min(config.max_len, given + max(3 * len(self.source) + 30, config.min_len + 1))
+        most = min(config.max_len, given + max(3 * len(self.source) + 30, config.min_len + 1))
+        return self.opening + most
 
 
 def batches(items: Iterable[T], budget: int, size: Callable[[T], int]) -> Iterator[list[T]]:
@@ -325,7 +332,5 @@ def pair_size(job: Job) -> int:
 
 
 def token_spellings(tokenizer: Tokenizer) -> list[bytes]:
-    """What each id writes into a text; special ids write nothing."""
-    specials = [b""] * FIRST_BYTE
-    learned = tokenizer.pieces(range(FIRST, tokenizer.size))
-    return [*specials, *(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in learned)]
+    """What each id writes into a text; special ids and tags write nothing."""
+    return tokenizer.spellings()

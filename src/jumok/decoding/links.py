@@ -13,15 +13,22 @@ from jumok.text.word_groups import word_groups
 THRESHOLD = 0.1  # the least weight of a link between words
 
 
-def text_links(answer: Answer, source: Sequence[Span], target: Tokenizer) -> tuple[TextLink, ...]:
-    """The links of an answer to a sentence whose tokens stand at `source`; () where it has no alignment."""
+def text_links(
+    answer: Answer, source: Sequence[Span], target: Tokenizer, before: int = 0
+) -> tuple[TextLink, ...]:
+    """The links of an answer to a sentence whose tokens stand at `source`, with so many tags `before` them.
+
+    () where it has no alignment.
+    """
     if not answer.alignment or not source:
         return ()
     spans = token_spans(target, answer.ids)
     found = zip(spans, answer.alignment, answer.looks, strict=True)
     last = len(source) - 1
     return tuple(
-        TextLink(source[min(place, last)], span, look) for span, place, look in found if span[0] < span[1]
+        TextLink(source[min(max(place - before, 0), last)], span, look)
+        for span, place, look in found
+        if span[0] < span[1]
     )
 
 

@@ -17,6 +17,7 @@ from jumok.decoding.results import Hypothesis, TermUse, Translation
 from jumok.errors import LimitError
 from jumok.terms.matching import NO_SPACES, TermMatch
 from jumok.text.beginning import beginning
+from jumok.text.frame import Direction
 from jumok.text.icu import Span
 from jumok.text.languages import translates
 from jumok.text.layouts import Protection, TextMasker, all_spans
@@ -56,12 +57,13 @@ class SentenceHabit:
     """It translates from one language into another, so that what is no language survives."""
 
 
-def sentence_habit(data: DataConfig, info: Mapping[str, Any], *, pictures: bool) -> SentenceHabit:
+def sentence_habit(
+    data: DataConfig, codes: Direction, info: Mapping[str, Any], *, pictures: bool
+) -> SentenceHabit:
     """What suits a model: one that was taught to translate sentences gets sentences, any other whole texts.
 
     Told from its languages, and from how many of its training lines have several sentences, where it says so.
     """
-    codes = data.source_language, data.target_language
     if pictures:
         return SentenceHabit(split=False, reason="it reads pictures")
     if not all(codes):
@@ -122,8 +124,11 @@ def make_jobs(
             )[:MOST_PHRASES]
             for n, sentence in enumerate(layout.sentences)
         ]
+        begins = [(*tokenizers.opening, *(prefixes[i] if n == outer[0] else ())) for n in range(len(ids))]
+        opening = len(tokenizers.opening)
         jobs = tuple(
-            Job(tuple(part), prefixes[i] if n == outer[0] else (), phrases[n]) for n, part in enumerate(ids)
+            Job(tokenizers.framed(one), begin, phrases[n], opening)
+            for n, (one, begin) in enumerate(zip(ids, begins, strict=True))
         )
         made.append(TextJobs(jobs, layout))
     return made

@@ -11,11 +11,12 @@ from jumok.errors import DataError
 from jumok.progress import Progress
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
-from jumok.text.tokenizer import EOS
+from jumok.text.tokenizer import EOS, Tokenizers
 
 
 def score_pairs(  # noqa: PLR0913  a model is an engine and its settings
     engine: Engine,
+    tokenizers: Tokenizers,
     config: RunConfig,
     sources: Sequence[str],
     targets: Sequence[str],
@@ -25,13 +26,13 @@ def score_pairs(  # noqa: PLR0913  a model is an engine and its settings
     """The log-probability of each target, given its source: per token and in all."""
     if len(sources) != len(targets):
         raise unequal(len(sources), len(targets))
-    tokenizers = engine.contents.tokenizers
     source_ids = tokenizers.source.encode_many(map(tokenizers.tidy_source, sources))
     target_ids = tokenizers.target.encode_many(map(tidy, targets))
     if config.data.long == "cut" and tokenizers.pictures is None:
         source_ids = [beginning(ids, config.data.max_length) for ids in source_ids]
     # A target is a prefix that goes on to the end.
-    jobs = [Job(tuple(s), tuple(t)) for s, t in zip(source_ids, target_ids, strict=True)]
+    begin = tokenizers.opening
+    jobs = [Job(tokenizers.framed(s), (*begin, *t)) for s, t in zip(source_ids, target_ids, strict=True)]
     todo, scores = dict.fromkeys(jobs), dict[Job, list[float]]()
     budget = config.decoding.batch_tokens or BATCH_TOKENS
     for batch, log_probs in engine.scores(list(todo), budget, explained):

@@ -6,26 +6,13 @@ same loop for many searches at once.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from jumok.answers import Answer, NotFiniteError, normalised, ranked
+from jumok.answers import Answer, Lead, NotFiniteError, normalised, ranked
 from jumok.decoding.filters import WholeCharacters
 from jumok.models.interface import Memory, Seq2Seq
-
-
-@dataclass(frozen=True, slots=True)
-class Lead:
-    """How far a search of one sentence has come."""
-
-    ids: tuple[int, ...]
-    """The tokens of the hypothesis that is best now."""
-    score: float
-    """Its log-probability so far."""
-    stable: int
-    """How many of its first tokens are sure to begin the answer."""
 
 
 class Search(ABC):

@@ -1,17 +1,14 @@
 """A translation while it grows: what is known after each step, and how much of it is sure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from jumok.answers import NotFiniteError
-from jumok.decoding.batched import encode
-from jumok.decoding.filters import next_bytes
-from jumok.decoding.jobs import CHARACTER, Job
+from jumok.answers import Lead
+from jumok.decoding.jobs import CHARACTER
 from jumok.decoding.loops import loop_end
 from jumok.decoding.results import Joint, JsonResult, Translation, shorten
-from jumok.decoding.search import Lead, Search, search_steps
-from jumok.models.interface import Seq2Seq
+from jumok.text.characters import next_bytes
 from jumok.text.tokenizer import FIRST_BYTE, Tokenizer
 
 
@@ -40,27 +37,6 @@ class Final:
     translation: Translation
 
 
-def stream_jobs(
-    model: Seq2Seq,
-    tokenizer: Tokenizer,
-    jobs: Sequence[Job],
-    searches: Sequence[Search],
-    may_loop: Callable[[], bool],
-    joint: Joint,
-) -> Iterator[Partial]:
-    """What is known of a text after each step; its jobs are worked through one after the other."""
-    leads: list[Lead] = []  # of the jobs that are done
-    t = 0
-    for number, (job, search) in enumerate(zip(jobs, searches, strict=True)):
-        try:
-            for _ in search_steps(model, encode(model, [job], [len(search.token)]), search):
-                t += 1
-                yield make_partial(tokenizer, t, [*leads, search.lead()], may_loop, joint)
-        except NotFiniteError:
-            raise NotFiniteError(number) from None
-        leads.append(search.lead())
-
-
 def make_partial(
     tokenizer: Tokenizer, t: int, leads: Sequence[Lead], may_loop: Callable[[], bool], joint: Joint
 ) -> Partial:
@@ -75,8 +51,8 @@ def make_partial(
             for lead, end in zip(leads, ends, strict=True)
         ]
     *done, now = leads
-    texts = [tokenizer.decode(whole(lead.ids)) for lead in leads]
-    sure = tokenizer.decode(whole(now.ids[: now.stable])) if joint.is_plain(len(done)) else ""
+    texts = [tokenizer.decode(whole(lead.ids, tokenizer)) for lead in leads]
+    sure = tokenizer.decode(whole(now.ids[: now.stable], tokenizer)) if joint.is_plain(len(done)) else ""
     *before, text = joint.begun(texts)
     return Partial(
         t=t,
@@ -88,8 +64,13 @@ def make_partial(
     )
 
 
-def whole(ids: Sequence[int]) -> Sequence[int]:
+def whole(ids: Sequence[int], tokenizer: Tokenizer | None = None) -> Sequence[int]:
     """Ids without the bytes at the end that are no character yet."""
+    if tokenizer is not None and tokenizer.kind == "foreign":  # whose tokens may be several bytes
+        count = next(
+            (n for n in range(CHARACTER) if not tokenizer.decode(ids[: len(ids) - n]).endswith("\ufffd")), 0
+        )
+        return ids[: len(ids) - count]
     for count in range(1, CHARACTER):
         if next_bytes([i - FIRST_BYTE for i in ids[-count:]]) is not None:
             return ids[:-count]

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 
-from jumok.answers import Answer
+from jumok.answers import Answer, Lead, NotFiniteError
+from jumok.backends.recording import RecordingBackend
 from jumok.checkpoint.contents import Contents
 from jumok.config import DecodingConfig
 from jumok.decoding.aligned import align_answers
-from jumok.decoding.batched import device_of, make_search, score_targets, search, token_budget
-from jumok.decoding.beam import BeamTree
+from jumok.decoding.batched import device_of, encode, make_search, score_targets, search, token_budget
+from jumok.decoding.beam_tree import BeamTree
 from jumok.decoding.device import DeviceSearch, preferred, supports
 from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
@@ -17,19 +18,32 @@ from jumok.decoding.heads import head_of
 from jumok.decoding.jobs import Job, Request, batches, pair_size, token_spellings
 from jumok.decoding.mbr import by_agreement
 from jumok.decoding.results import Joint
-from jumok.decoding.search import Search
-from jumok.decoding.stream import Partial, stream_jobs
+from jumok.decoding.search import Search, run_search, search_steps
+from jumok.decoding.stream import Partial, make_partial
+from jumok.edits import Edits
 from jumok.models.interface import Seq2Seq
 from jumok.native.model import SearchOptions
+from jumok.text.tokenizer import Tokenizer
 
 
 class TorchEngine:
     """A model in torch, searched step by step or, on a GPU, as a whole."""
 
-    name, strict = "torch", False
+    name, strict, sees = "torch", False, True
 
     def __init__(self, model: Seq2Seq, contents: Contents) -> None:
         self.model, self.contents, self._tokenizers = model, contents, contents.tokenizers
+
+    @property
+    def inside(self) -> Seq2Seq:
+        return self.model
+
+    def around(self, model: Seq2Seq) -> "TorchEngine":
+        """The same engine around another model of this kind."""
+        return TorchEngine(model, self.contents)
+
+    def edited(self, edits: Edits) -> "TorchEngine":
+        return self.around(self.model.using(RecordingBackend(edits)))
 
     @property
     def about(self) -> dict[str, str]:
@@ -70,9 +84,11 @@ class TorchEngine:
     ) -> list[list[Answer]]:
         """The answers with their alignments, if asked for: by one more pass through the model."""
         head = head_of(self.contents.config, self.contents.info) if request.align else None
-        return answers if head is None else align_answers(self.model, jobs, answers, head)
+        if head is None:
+            return answers
+        return align_answers(self.model, jobs, answers, head, self._tokenizers.frame.around)
 
-    def to_torch(self) -> "TorchEngine":
+    def to_torch(self, what: str = "") -> "TorchEngine":
         return self
 
     def search_for(self, job: Job, request: Request, record: BeamTree | None = None) -> Search:
@@ -84,6 +100,10 @@ class TorchEngine:
         return make_search(
             [job], config, self._spellings, banned, choose=choose, device=device, record=record
         )
+
+    def grow_tree(self, job: Job, request: Request, tree: BeamTree) -> None:
+        search = self.search_for(job, request, tree)
+        run_search(self.model, encode(self.model, [job], [len(search.token)]), search)
 
     def grow(
         self,
@@ -130,3 +150,24 @@ class TorchEngine:
         """The filters for banned texts; they take a walk over the vocabulary, so the last ones are kept."""
         spellings, spell = self._spellings, self._tokenizers.target.spell
         return lru_cache(maxsize=16)(lambda texts: [ban(list(map(spell, texts)), spellings)] if texts else [])
+
+
+def stream_jobs(
+    model: Seq2Seq,
+    tokenizer: Tokenizer,
+    jobs: Sequence[Job],
+    searches: Sequence[Search],
+    may_loop: Callable[[], bool],
+    joint: Joint,
+) -> Iterator[Partial]:
+    """What is known of a text after each step; its jobs are worked through one after the other."""
+    leads: list[Lead] = []  # of the jobs that are done
+    t = 0
+    for number, (job, one) in enumerate(zip(jobs, searches, strict=True)):
+        try:
+            for _ in search_steps(model, encode(model, [job], [len(one.token)]), one):
+                t += 1
+                yield make_partial(tokenizer, t, [*leads, one.lead()], may_loop, joint)
+        except NotFiniteError:
+            raise NotFiniteError(number) from None
+        leads.append(one.lead())

@@ -6,44 +6,32 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from jumok.answers import Answer
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.confidence import Calibrated, with_confidence
-from jumok.decoding.engines import Engine, Note, cannot, log, open_engine
+from jumok.decoding.directed import Directed
+from jumok.decoding.engines import Engine, Note, cannot, log
+from jumok.decoding.ensembles import Named, open_models
 from jumok.decoding.heads import head_of, no_head
 from jumok.decoding.hypotheses import hypotheses_of
-from jumok.decoding.jobs import (
-    Job,
-    Request,
-    SourceText,
-    check_texts,
-    make_request,
-    read_sources,
-)
+from jumok.decoding.inside import Seen
+from jumok.decoding.jobs import Job, Request, SourceText, check_texts, make_request, read_sources
 from jumok.decoding.loops import cut_loops, may_loop
-from jumok.decoding.parts import (
-    SentenceHabit,
-    TextJobs,
-    make_jobs,
-    protection_of,
-    sentence_habit,
-    with_terms,
-)
+from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, protection_of, sentence_habit, with_terms
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation
 from jumok.decoding.scores import score_pairs, unequal
 from jumok.decoding.troubles import explain_trouble, explained
+from jumok.errors import has_torch
 from jumok.progress import Progress, silent
 from jumok.text.layouts import Protection
 from jumok.text.sentences import TextLayout
 
 if TYPE_CHECKING:
-    from jumok.backends.edits import Edits
     from jumok.checkpoint.model import LoadedModel
-    from jumok.decoding.beam import BeamTree
+    from jumok.decoding.beam_tree import BeamTree
     from jumok.decoding.search import Search
     from jumok.decoding.stream import Final, Partial
     from jumok.models.interface import Seq2Seq
@@ -52,17 +40,22 @@ BLOCK = 1024  # lines that are sorted by length together when the input is a str
 
 
 def load(
-    path: str | Path, device: str | None = None, *, engine: str = "auto", note: Note = log.info
+    path: Named,
+    device: str | None = None,
+    *,
+    engine: str = "auto",
+    note: Note = log.info,
+    mean: str = "probabilities",
 ) -> "Translator":
     """The translator in a run folder (its best checkpoint), a checkpoint or a model folder.
 
-    Without a device the best there is: cuda, else cpu. The engine is auto, native or torch;
-    `note` gets a line where auto cannot have the fastest.
+    A list of folders, or "A+B", is an ensemble: the mean of their probabilities or logs. Without a device the
+    best there is: cuda, else cpu. The engine is auto, native or torch; `note` hears why auto is not native.
     """
-    return Translator(open_engine(path, device, engine, note))
+    return Translator(open_models(path, device, engine, note, mean))
 
 
-class Translator(Calibrated):
+class Translator(Calibrated, Directed, Seen):
     """A loaded model. It has no state that changes, so threads may share it."""
 
     def __init__(self, model: "LoadedModel | Engine") -> None:
@@ -105,7 +98,7 @@ class Translator(Calibrated):
         if self._engine.strict:
             raise cannot(self._engine.name, what)
         other = copy.copy(self)
-        other._engine = self._engine.to_torch()
+        other._engine = self._engine.to_torch(what)
         return other
 
     def engine_of(self, request: Request) -> Engine:
@@ -160,7 +153,7 @@ class Translator(Calibrated):
         sentence, and the answer is laid out as the text is. No answer depends on the other texts.
         """
         request = make_request(self.config.decoding, options)
-        translations = self._translate(check_texts(texts), request, progress)
+        translations = self.directed(request)._translate(check_texts(texts), request, progress)
         return translations[0] if isinstance(texts, str) else translations
 
     @overload
@@ -187,14 +180,19 @@ class Translator(Calibrated):
         request = make_request(self.config.decoding, options)
         [line] = check_texts(text)
         self.check(request)
-        [made] = self.jobs([line], request)
-        return self.on_torch("stream")._grow(line, made, request)
+        own = self.directed(request)
+        [made] = own.jobs([line], request)
+        return own.stepping()._grow(line, made, request)
+
+    def stepping(self) -> Self:
+        """The same translator on torch, which answers token by token; without it, sentence by sentence."""
+        return self if self._engine.strict or not has_torch() else self.on_torch("stream")
 
     def _grow(self, text: str, made: TextJobs, request: Request) -> "Iterator[Partial | Final]":
         from jumok.decoding.stream import Final
 
         may_loop, joint = partial(self.may_loop, text, request), self.joint(made.layout)
-        engine = self._engine.to_torch()
+        engine = self.engine_of(request)
         for part in engine.grow(made.jobs, request, self.explained, may_loop, joint):
             if not isinstance(part, list):
                 yield part
@@ -208,7 +206,7 @@ class Translator(Calibrated):
         """Translations of a stream, in order and in constant memory: `block` texts are taken at a time."""
         request = make_request(self.config.decoding, options)
         request.check_stream()
-        return self._blocks(iter(texts), block, request, progress)
+        return self.directed(request)._blocks(iter(texts), block, request, progress)
 
     def _blocks(
         self, texts: Iterator[str], block: int, request: Request, progress: Progress
@@ -224,20 +222,39 @@ class Translator(Calibrated):
 
     @overload
     def score(  # type: ignore[overload-overlap]  # a str is a sequence of str, too
-        self, sources: str, targets: str, *, progress: Progress = silent
+        self,
+        sources: str,
+        targets: str,
+        *,
+        to: str = "",
+        from_language: str = "",
+        progress: Progress = silent,
     ) -> Score: ...
     @overload
     def score(
-        self, sources: Sequence[str], targets: Sequence[str], *, progress: Progress = silent
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        *,
+        to: str = "",
+        from_language: str = "",
+        progress: Progress = silent,
     ) -> list[Score]: ...
     def score(
-        self, sources: str | Sequence[str], targets: str | Sequence[str], *, progress: Progress = silent
+        self,
+        sources: str | Sequence[str],
+        targets: str | Sequence[str],
+        *,
+        to: str = "",
+        from_language: str = "",
+        progress: Progress = silent,
     ) -> Score | list[Score]:
         """How probable each target is, given its source: log-probabilities per token and in all."""
+        both = self.towards(to, from_language).tokenizers
         left, right = check_texts(sources), check_texts(targets)
         if isinstance(sources, str) != isinstance(targets, str):
             raise unequal(len(left), len(right))
-        results = score_pairs(self._engine, self.config, left, right, self.explained, progress)
+        results = score_pairs(self._engine, both, self.config, left, right, self.explained, progress)
         return results[0] if isinstance(sources, str) else results
 
     def read(self, texts: Iterable[str | SourceText]) -> list[SourceText]:
@@ -248,13 +265,15 @@ class Translator(Calibrated):
         self, sources: Sequence[SourceText], *, progress: Progress = silent, **options: Any
     ) -> list[Translation]:
         """`translate` of what `read` gave."""
-        return self._translate(sources, make_request(self.config.decoding, self.asked(options)), progress)
+        request = make_request(self.config.decoding, self.asked(options))
+        return self.directed(request)._translate(sources, request, progress)
 
     def jobs(self, texts: Sequence[str | SourceText], request: Request, before: int = 0) -> list[TextJobs]:
         """The jobs of each text: none for a blank one, several for one that is translated in parts.
 
         There are `before` texts in front of these; the number of a text that is too long counts them.
         """
+        self = self.directed(request)  # noqa: PLW0642
         if request.long is None and self.config.data.long == "cut":
             request = replace(request, long="cut")
         if request.align and not self.aligns:
@@ -278,7 +297,9 @@ class Translator(Calibrated):
     @property
     def sentence_habit(self) -> SentenceHabit:
         """Whether the model takes texts sentence by sentence if no one says, and why."""
-        return sentence_habit(self.config.data, self._about, pictures=bool(self.tokenizers.pictures))
+        pictures, data = bool(self.tokenizers.pictures), self.config.data
+        codes = next(one for one in self.directions if data.target_language in ("", one.target))
+        return sentence_habit(data, codes, self._about, pictures=pictures)
 
     def joint(self, layout: TextLayout) -> Joint:
         """How the answers to the parts of a text with this layout are put together."""
@@ -335,17 +356,6 @@ class Translator(Calibrated):
     def asked(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options that a call with these options runs with."""
         return dict(options)
-
-    def edited(self, edits: "Edits", interventions: Sequence[Mapping[str, Any]] = ()) -> Self:
-        """The same translator around a model with these edits inside; nothing is copied."""
-        from jumok.backends.edits import Edits
-        from jumok.backends.recording import RecordingBackend
-
-        other = copy.copy(self.on_torch("intervention"))
-        other.interventions = interventions
-        if edits != Edits():  # else the model is as it was: its own back end, the same rounding
-            other.model = self.model.using(RecordingBackend(edits))
-        return other
 
     def _translate(
         self, texts: Sequence[str | SourceText], request: Request, progress: Progress, before: int = 0

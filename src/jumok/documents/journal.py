@@ -4,7 +4,6 @@ A file of JSON lines beside the target. The first line says for which source, mo
 comes a line for each segment. Each has a seal: what a crash left half written is found and cut off.
 """
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,10 +11,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from jumok.decoding.results import WordDoubt
 from jumok.documents.report import SegmentAnswer
 from jumok.errors import ConfigError, RunError
 from jumok.formats.segments import MarkedText, Tag
 from jumok.seals import sealed, unsealed
+from jumok.systems import lock_file, open_flags
 
 SUFFIX = ".jumok"
 VERSION = 1
@@ -109,7 +110,8 @@ def answer_fields(answer: SegmentAnswer) -> dict[str, Any]:
         fields |= {"text": answer.target.text, "tags": tags}
         if answer.target.confidence is not None:
             fields["confidence"] = answer.target.confidence
-    return fields | ({"doubts": answer.doubts} if answer.doubts else {})
+    more = {"doubts": answer.doubts, "words": word_fields(answer.words)}
+    return fields | {name: value for name, value in more.items() if value}
 
 
 def parse_answer(fields: Mapping[str, Any]) -> SegmentAnswer:
@@ -120,12 +122,23 @@ def parse_answer(fields: Mapping[str, Any]) -> SegmentAnswer:
     if "text" in fields:
         tags = tuple(Tag(*tag) for tag in fields["tags"])
         target = MarkedText(fields["text"], tags, fields.get("confidence"))
-    return SegmentAnswer(fields["outcome"], target, tuple(fields.get("doubts", ())))
+    doubts, words = tuple(fields.get("doubts", ())), parse_words(fields.get("words", ()))
+    return SegmentAnswer(fields["outcome"], target, doubts, words)
+
+
+def word_fields(words: Sequence[WordDoubt]) -> list[tuple[int, int, float]]:
+    """Doubtful words as JSON: from which character to which, and how doubtful."""
+    return [(*word.text, round(word.change, 4)) for word in words]
+
+
+def parse_words(fields: Sequence[tuple[int, int, float]]) -> tuple[WordDoubt, ...]:
+    """Doubtful words from JSON; ValueError or TypeError if they are none."""
+    return tuple(WordDoubt((int(begin), int(end)), float(change)) for begin, end, change in fields)
 
 
 def _open(path: Path) -> IO[bytes]:
     try:
-        return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
+        return os.fdopen(os.open(path, open_flags("O_RDWR", "O_CREAT"), 0o644), "r+b")
     except OSError as error:
         raise ConfigError(
             f"cannot write {path}: {error.strerror}",
@@ -136,7 +149,7 @@ def _open(path: Path) -> IO[bytes]:
 
 def _lock(file: IO[bytes], path: Path) -> None:
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(file.fileno())
     except BlockingIOError:
         raise RunError(
             "another process is translating to this place",

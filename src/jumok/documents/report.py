@@ -1,9 +1,11 @@
 """What became of the segments of a document: how many were translated, and which ones to look at."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from jumok.decoding.results import WordDoubt
 from jumok.formats.segments import MarkedText, Segment
 
 Outcome = Literal["translated", "present", "skipped"]
@@ -21,6 +23,20 @@ class SegmentAnswer:
     """What is written in its place; None leaves it as it was."""
     doubts: tuple[str, ...] = ()
     """Why someone should look at it."""
+    words: tuple[WordDoubt, ...] = ()
+    """The words of the target that a person would rather change."""
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """All that speaks for a look at it, in words."""
+        if self.target is None or not self.words:
+            return self.doubts
+        return (*self.doubts, would_change([self.target.text[slice(*word.text)] for word in self.words]))
+
+
+def would_change(words: Sequence[str]) -> str:
+    """The doubt about words of a translation."""
+    return f"a person would probably change {', '.join(map(repr, dict.fromkeys(words)))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +107,11 @@ class ReportCounts:
     def add(self, segment: Segment, answer: SegmentAnswer) -> None:
         """One more segment."""
         setattr(self, answer.outcome, getattr(self, answer.outcome) + 1)
-        if answer.doubts:
+        if reasons := answer.reasons:
             self.doubtful += 1
             if len(self.doubts) < MOST_DOUBTS:
                 target = answer.target.text if answer.target else ""
-                self.doubts.append(DoubtfulSegment(segment.where, segment.source.text, target, answer.doubts))
+                self.doubts.append(DoubtfulSegment(segment.where, segment.source.text, target, reasons))
 
     def report(self, source: str, target: str, format: str, resumed: int) -> DocumentReport:
         """The report of a whole document."""

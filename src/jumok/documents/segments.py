@@ -8,11 +8,11 @@ from jumok.decoding.results import Translation
 from jumok.decoding.translator import Translator
 from jumok.documents.kept import restored
 from jumok.documents.projection import project
-from jumok.documents.report import SegmentAnswer
+from jumok.documents.report import SegmentAnswer, would_change
 from jumok.formats.inline import shifted, stripped
 from jumok.formats.segments import MarkedText, Segment
 from jumok.progress import Progress, silent
-from jumok.text.sentences import count_sentences
+from jumok.text.sentences import has_sentence
 
 BLOCK, CHARACTERS = 256, 60_000
 """Segments that are translated together, at most, and their characters: so much is lost by a crash."""
@@ -43,12 +43,12 @@ class SegmentTranslator:
     def answers(self, segments: Sequence[Segment], progress: Progress = silent) -> list[SegmentAnswer]:
         """What becomes of each segment."""
         found = [self.without_model(segment) for segment in segments]
-        groups: dict[tuple[bool, bool], list[int]] = {}
+        groups: dict[bool, list[int]] = {}
         for n in (n for n, one in enumerate(found) if one is None):
-            align = self.model.aligns and needs_links(segments[n].source)
-            groups.setdefault((segments[n].sentences, align), []).append(n)
-        for (running, align), places in groups.items():
+            groups.setdefault(segments[n].sentences, []).append(n)
+        for running, places in groups.items():
             sources = [segments[n].source for n in places]
+            align = self.model.aligns and any(map(needs_links, sources))
             answers = self.translate(sources, progress, running=running, align=align)
             for n, answer in zip(places, answers, strict=True):
                 found[n] = answer
@@ -58,9 +58,8 @@ class SegmentTranslator:
         """What becomes of a segment that no model needs to see; None for the others."""
         if segment.target is not None and not self.all_segments:
             return SegmentAnswer("present")
-        text, language = outside(segment.source), self.model.config.data.source_language
-        words = any(map(str.isalpha, text)) and count_sentences(text, language)
-        return None if words else SegmentAnswer("skipped")
+        language = self.model.config.data.source_language
+        return None if has_sentence(outside(segment.source), language) else SegmentAnswer("skipped")
 
     def translate(
         self, sources: Sequence[MarkedText], progress: Progress, *, running: bool, align: bool
@@ -96,6 +95,8 @@ def needs_links(source: MarkedText) -> bool:
 
 def answered(source: MarkedText, answer: Translation, before: str, after: str) -> SegmentAnswer:
     """A translation with the tags of its source, and what is doubtful about it."""
+    if not answer.text.strip():  # text is never lost without a word, nor is a paragraph
+        return SegmentAnswer("skipped", doubts=("the model had no answer, and the text stays",))
     placed = project(source, answer.text, answer.links)
     target, changed = restored(source, placed.target)
     doubts = [] if answer.finished else ["the answer was cut at the length limit"]
@@ -103,9 +104,10 @@ def answered(source: MarkedText, answer: Translation, before: str, after: str) -
         doubts.append(f"the place of {' '.join(tag.open + tag.close for tag in placed.guesses)} is a guess")
     doubts += [f"{text!r} had been changed, and was put back" for text in changed]
     doubts += [f"the term {term.source!r} is missing" for term in answer.terms if not term.present]
-    if answer.confidence and answer.confidence.doubtful:
-        words = [answer.text[slice(*word.text)] for word in answer.confidence.doubtful]
-        doubts.append(f"a person would probably change {', '.join(map(repr, dict.fromkeys(words)))}")
     kept = answer.confidence.kept if answer.confidence else None
+    words = answer.confidence.shifted(len(before)).doubtful if answer.confidence else ()
+    if words and changed:  # their places are not what they were
+        doubts.append(would_change([(before + answer.text)[slice(*word.text)] for word in words]))
+        words = ()
     written = replace(shifted(target, before, after), confidence=kept)
-    return SegmentAnswer("translated", written, tuple(doubts))
+    return SegmentAnswer("translated", written, tuple(doubts), words)

@@ -4,8 +4,9 @@ import errno
 import hashlib
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,11 +17,12 @@ from jumok.documents.report import DocumentReport, ReportCounts, SegmentAnswer
 from jumok.documents.segments import SegmentTranslator, blocks
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.formats.known import format_of
-from jumok.formats.segments import DocumentFormat, Languages, Segment
+from jumok.formats.segments import DocumentFormat, Languages, MarkedText, Segment
+from jumok.formats.spliced import Piece, SplicedFormat, segments_of, write_pieces
 from jumok.progress import Progress, silent
 
-MOST_KEPT, MOST_CHARACTERS = 10_000, 2_000_000
-"""Segments and characters of a document that is read once; of a larger one nothing is kept in memory."""
+MOST_KEPT = 2 << 20
+"""Bytes of a file that is read once, and characters of a packed one; of a larger one nothing is kept."""
 Watch = Callable[[Segment, SegmentAnswer], None]
 """Called with each segment as soon as it has its answer."""
 
@@ -48,18 +50,17 @@ def translate_document(  # noqa: PLR0913  all but three have defaults
     A job that was interrupted goes on where it stopped when it is called again with the same source, model
     and options: answers are kept in a journal beside the target until that is written, all at once.
     """
-    given, wanted = Path(source), Path(target)
+    model, given, wanted = model.asked_in(options), Path(source), Path(target)
     check_places(given, wanted)
     data = model.config.data
     reader = format_of(given, format, Languages(data.source_language, data.target_language))
     request = make_request(model.config.decoding, options)  # a wrong option is told before a file is made
     job = job_of(model, given, reader, request, all_segments=all_segments)
     translator = SegmentTranslator(model, options, all_segments)
-    total, known = survey(reader.read(given))  # what is broken is told before an hour is spent
+    reading = Reading.of(reader, given)  # what is broken is told before an hour is spent
     with Journal(wanted.with_name(wanted.name + SUFFIX), job) as journal:
         resumed, counts = journal.done, ReportCounts()
-        segments = reader.read(given) if known is None else known
-        for segment, answer in translated(segments, total, journal, translator, progress):
+        for segment, answer in translated(reading, journal, translator, progress):
             counts.add(segment, answer)
             watch(segment, answer)
         if file_hash(given) != job["source"]:
@@ -70,31 +71,55 @@ def translate_document(  # noqa: PLR0913  all but three have defaults
                 code="changed",
             )
         with replacing(wanted) as out:
-            reader.write(given, out, (answer.target for answer in journal.answers()))
+            reading.write(out, (answer.target for answer in journal.answers()))
         journal.remove()
     return counts.report(str(source), str(target), reader.name, resumed)
 
 
-def survey(segments: Iterable[Segment]) -> tuple[int, list[Segment] | None]:
-    """How many segments there are, and the segments themselves if they are not too many to be kept."""
-    known, count, size = list[Segment](), 0, 0
-    for segment in segments:
-        count += 1
-        size += len(segment.source.text)
-        if count <= MOST_KEPT and size <= MOST_CHARACTERS:
-            known.append(segment)
-    return count, known if len(known) == count else None
+@dataclass(frozen=True)
+class Reading:
+    """A file that was read from its beginning to its end, and what was kept of it."""
+
+    format: DocumentFormat
+    path: Path
+    total: int
+    """How many segments it has."""
+    segments: Sequence[Segment] | None
+    pieces: Sequence[Piece] | None
+    """All of the file; None of a large one, or of a format that has no pieces."""
+
+    @classmethod
+    def of(cls, format: DocumentFormat, path: Path) -> "Reading":
+        """Read a file. DataError: it is broken."""
+        if isinstance(format, SplicedFormat) and path.stat().st_size <= MOST_KEPT:
+            pieces = list(format.pieces(path))
+            segments = list(segments_of(pieces))
+            return cls(format, path, len(segments), segments, pieces)
+        known, count, size = list[Segment](), 0, 0
+        for segment in format.read(path):
+            count += 1
+            size += len(segment.source.text) + 100
+            if size <= MOST_KEPT:
+                known.append(segment)
+        return cls(format, path, count, known if len(known) == count else None, None)
+
+    def read(self) -> Iterable[Segment]:
+        """The segments, from memory or from the file."""
+        return self.format.read(self.path) if self.segments is None else self.segments
+
+    def write(self, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
+        """The file with an answer for each segment."""
+        if self.pieces is None:
+            self.format.write(self.path, out, answers)
+        else:
+            write_pieces(self.pieces, out, answers)
 
 
 def translated(
-    segments: Iterable[Segment],
-    total: int,
-    journal: Journal,
-    translator: SegmentTranslator,
-    progress: Progress,
+    reading: Reading, journal: Journal, translator: SegmentTranslator, progress: Progress
 ) -> Iterator[tuple[Segment, SegmentAnswer]]:
     """Every segment with its answer: from the journal as far as that goes, then from the model."""
-    rest, done = iter(segments), 0
+    rest, total, done = iter(reading.read()), reading.total, 0
     for answer, segment in zip(journal.answers(), rest, strict=False):
         yield segment, answer
         done += 1

@@ -29,6 +29,7 @@ from jumok.progress import Progress, silent
 
 LEAST_WORDS, LEAST_SENTENCES = 500, 50
 """With fewer there is little to learn from, and probabilities would only look exact."""
+RARE = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class LabelledAnswer:
     columns: Mapping[str, Column]
     changed: tuple[bool, ...]
     any_changed: bool
+    score: float = 0.0
+    """Log-probability per token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,19 @@ def calibrate(
     What was learned is kept in the model's folder, where translators that are loaded afterwards find it.
     Options are those of decoding. Sentences that the model was trained on would make it look too sure.
     """
-    labelled = label_answers(translator, sources, references, progress=progress, **decode)
+    return calibrate_sets([(translator, sources, references)], keep=keep, progress=progress, **decode)
+
+
+def calibrate_sets(
+    sets: Sequence[tuple[Translator, Sequence[str], References]],
+    *,
+    keep: bool = True,
+    progress: Progress = silent,
+    **decode: Any,
+) -> CalibrationReport:
+    """`calibrate` from several sets of sentences, each by one model's translator for its own direction."""
+    translator = sets[0][0]
+    labelled = [one for each in sets for one in label_answers(*each, progress=progress, **decode)]
     check_enough(labelled)
     half = fit_calibration(labelled[::2])
     words, sentences = judge(half, labelled[1::2])
@@ -85,6 +100,7 @@ def calibrate(
         "auc": words.auc,
         "found": words.found,
         "error": words.error,
+        "lowest_score": lowest_score(labelled),
         "decoding": asdict(make_request(translator.config.decoding, decode).decoding),
     }
     whole = fit_calibration(labelled, fitted)
@@ -104,14 +120,21 @@ def label_answers(
     options = {"sentences": "as-is", **decode}
     request = make_request(translator.config.decoding, {**options, "n_best": 1})
     check_drawn(request)
+    translator = translator.directed(request)
     answered, found = translator.answered(list(sources), request, progress), []
     for source, (_, made, answers), texts in zip(sources, answered, several(references), strict=True):
         if len(made.jobs) == 1:  # else it is blank, or too long for the model
             [[best]] = translator.parts(source, made.layout, answers, request)
             columns = word_columns(scored_sentence(source, best, translator.tokenizers))
             changed = changed_words(best.text, texts)
-            found.append(LabelledAnswer(columns, changed, is_changed(best.text, texts)))
+            whole = is_changed(best.text, texts)
+            found.append(LabelledAnswer(columns, changed, whole, best.score_per_token))
     return found
+
+
+def lowest_score(labelled: Sequence[LabelledAnswer]) -> float:
+    """What 99 of 100 answers score at least, per token: below it, a text may be of a kind never learned."""
+    return round(float(np.quantile([one.score for one in labelled], RARE)), 4)
 
 
 def check_enough(labelled: Sequence[LabelledAnswer]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from jumok.evaluation.lengths import Unit
+from jumok.evaluation.mistakes import Cause, Kind
 from jumok.explain.documents import Count, DocumentPart, Number, sometimes
 
 
@@ -49,6 +50,55 @@ class EvalExample(DocumentPart):
     hypothesis: str
 
 
+class WrongLengthPart(DocumentPart):
+    lo: Count
+    hi: Count | None
+    """None: no upper end."""
+    n: Count
+    wrong: Count
+    """Answers with mistakes."""
+    kinds: dict[Kind, Count]
+
+
+class WrongWordPart(DocumentPart):
+    word: str
+    times: Count
+    """How often references have it."""
+    missed: Count
+    """How often it was omitted, moved, or another stood in its place."""
+    extra: Count
+    """How often answers have it where it is added, repeated, or in place of another."""
+    instead: list[tuple[str, Count]]
+    """What stood in its place, the commonest first."""
+    lines: list[Count]
+
+
+class WrongLinePart(DocumentPart):
+    line: Count
+    source: str
+    reference: str
+    hypothesis: str
+    kinds: dict[Kind, Count]
+    cause: Cause | None
+    """search: the model finds the reference better than its answer; model: it does not. None: unknown."""
+
+
+class MistakesDocument(DocumentPart):
+    """What kinds of mistakes answers have, by word, by length of the source, and whose fault they are."""
+
+    schema_: Literal["mistakes/1"] = Field(alias="schema")
+    n: Count
+    kinds: dict[Kind, Count]
+    causes: dict[Cause, Count]
+    """Of answers with mistakes whose scores are known."""
+    unit: Unit
+    lengths: list[WrongLengthPart]
+    words: list[WrongWordPart]
+    lines: list[WrongLinePart]
+    cut: Count
+    """Answers of which only the first words were compared."""
+
+
 class EvalSpeed(DocumentPart):
     sentences_per_s: float
     target_tokens_per_s: float
@@ -73,3 +123,4 @@ class EvalDocument(DocumentPart):
     speed: EvalSpeed | None = sometimes("How fast the test set was translated, end to end.")
     examples: list[EvalExample] = sometimes("The sentences that the bins name.")
     notes: list[str] = sometimes()
+    mistakes: MistakesDocument | None = sometimes("With --mistakes: what kinds there are.")

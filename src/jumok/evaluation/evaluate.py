@@ -22,11 +22,13 @@ from jumok.evaluation.metrics import (
     perplexity,
     several,
 )
+from jumok.evaluation.mistakes import Pair, Scored, find_mistakes
+from jumok.evaluation.post_edits import is_changed
 from jumok.evaluation.report import RESAMPLES, Bin, Evaluation, Speed, compare_evaluations, metric_of
 from jumok.progress import Progress, silent
 from jumok.terms.glossary import glossary_of
 
-__all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts"]
+__all__ = ["Evaluation", "compare_evaluations", "evaluate", "score_texts", "with_mistakes"]
 
 EXAMPLES = 20  # per length bin
 
@@ -43,6 +45,7 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
     name: str = "",
     data: str = "test",
     language: str = "",
+    mistakes: bool = False,
     progress: Progress = silent,
     **decode: Any,
 ) -> Evaluation:
@@ -50,10 +53,12 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
 
     Metric names are those of `metrics.LABELS`; `ppl` also asks the model how probable the references are.
     `name` and `language` (the target's code, which decides how BLEU splits words) are the model's own unless
-    given. Other options are those of decoding.
+    given. `mistakes` also tells what kinds of mistakes there are, and asks the model whose fault they are.
+    Other options are those of decoding.
     """
     names = _check_plan(metrics, bootstrap)
     _check_pairs(sources, references)
+    translator = translator.asked_in(decode)
     if decode.get("glossary") is not None:
         decode["glossary"] = glossary_of(decode["glossary"])
     answers, speed = _translate(translator, sources, decode, progress)
@@ -81,7 +86,29 @@ def evaluate(  # noqa: PLR0913  the options of a test, each with a default that 
         note = f"{said['present']:,} of {said['applicable']:,} terms of the glossary are in the translations"
         found = replace(found, notes=(*found.notes, note))
     trained = parse_train_lengths(translator.info.get("train_lengths"))
-    return replace(found, decode=settings, speed=speed, train_lengths=trained)
+    found = replace(found, decode=settings, speed=speed, train_lengths=trained)
+    return with_mistakes(found, translator, progress) if mistakes else found
+
+
+def with_mistakes(
+    found: Evaluation, translator: Translator | None = None, progress: Progress = silent
+) -> Evaluation:
+    """The evaluation with the kinds of its mistakes. The model that answered is asked whose fault they are:
+    how probable it finds its wrong answers, and their first references."""
+    texts = zip(found.sources, found.all_references, found.hypotheses, strict=True)
+    pairs = [Pair(*each) for each in texts]
+    wrong = [n for n, pair in enumerate(pairs) if is_changed(pair.answer, pair.references)]
+    if translator and wrong:
+        sources = [found.sources[n] for n in wrong]
+        sides = (found.hypotheses, found.references)
+        ours, theirs = (
+            translator.score(sources, [side[n] for n in wrong], progress=progress) for side in sides
+        )
+        for n, *scores in zip(wrong, ours, theirs, strict=True):
+            answer, reference = (Scored(score.score, len(score.tokens)) for score in scores)
+            pairs[n] = replace(pairs[n], answer_score=answer, reference_score=reference)
+    alpha = float(found.decode.get("length_penalty", 1.0))
+    return replace(found, mistakes=find_mistakes(pairs, alpha=alpha, progress=progress))
 
 
 def score_texts(  # noqa: PLR0913  as above

@@ -8,8 +8,6 @@ than a person who mends an answer would touch.
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from jumok.text.word_spans import words_of
 
 
@@ -28,29 +26,36 @@ def is_changed(answer: str, references: Sequence[str]) -> bool:
 
 
 def edit_words(answer: Sequence[str], reference: Sequence[str]) -> tuple[int, tuple[bool, ...]]:
-    """The number of edits, and whether each word of the answer is edited (Levenshtein 1966).
+    """The number of edits, and whether each word of the answer is edited."""
+    steps = edit_steps(answer, reference)
+    kept = {i for i, j in steps if i is not None and j is not None and answer[i] == reference[j]}
+    return len(steps) - len(kept), tuple(i not in kept for i in range(len(answer)))
+
+
+def edit_steps(answer: Sequence[str], reference: Sequence[str]) -> list[tuple[int | None, int | None]]:
+    """A shortest edit as pairs of places in order; None: a word of one side has none (Levenshtein 1966).
 
         D[i, j] = min(D[i−1, j] + 1, D[i, j−1] + 1, D[i−1, j−1] + [a_i ≠ r_j])
 
     Of several shortest edits it is the one that keeps the last words first.
     """
     rows, columns = len(answer), len(reference)
-    steps = np.zeros((rows + 1, columns + 1), dtype=np.int64)
-    steps[0], steps[:, 0] = np.arange(columns + 1), np.arange(rows + 1)
-    table = steps.tolist()
+    table = [list(range(i, i + columns + 1)) for i in range(rows + 1)]
     for i in range(1, rows + 1):
-        above, here = table[i - 1], table[i]
+        above, here, word = table[i - 1], table[i], answer[i - 1]
         for j in range(1, columns + 1):
-            differs = answer[i - 1] != reference[j - 1]
-            here[j] = min(above[j] + 1, here[j - 1] + 1, above[j - 1] + differs)
-    changed, i, j = [True] * rows, rows, columns
-    while i and j:
-        same = answer[i - 1] == reference[j - 1]
-        if table[i][j] == table[i - 1][j - 1] + (not same):
+            here[j] = min(above[j] + 1, here[j - 1] + 1, above[j - 1] + (word != reference[j - 1]))
+    steps: list[tuple[int | None, int | None]] = []
+    i, j = rows, columns
+    while i or j:
+        cost, differs = table[i][j], bool(i and j) and answer[i - 1] != reference[j - 1]
+        if i and j and cost == table[i - 1][j - 1] + differs:
             i, j = i - 1, j - 1
-            changed[i] = not same
-        elif table[i][j] == table[i - 1][j] + 1:
+            steps.append((i, j))
+        elif i and cost == table[i - 1][j] + 1:
             i -= 1
+            steps.append((i, None))
         else:
             j -= 1
-    return table[rows][columns], tuple(changed)
+            steps.append((None, j))
+    return steps[::-1]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from jumok.errors import DataError
 from jumok.evaluation.lengths import Group, TrainLengths, Unit
 from jumok.evaluation.metrics import LABELS, Metric, Statistics
+from jumok.evaluation.mistakes import Mistakes
 from jumok.explain.heatmap import cells, pad
 
 SEED = 12345
@@ -150,6 +151,8 @@ class Evaluation:
     all_references: tuple[tuple[str, ...], ...] = field(repr=False)
     hypotheses: tuple[str, ...] = field(repr=False)
     statistics: Mapping[str, Statistics] = field(repr=False, compare=False)
+    mistakes: Mistakes | None = field(default=None, repr=False)
+    """What kinds of mistakes there are, where someone asked."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values only; nothing in it is NaN or infinite."""
@@ -172,6 +175,7 @@ class Evaluation:
             "speed": asdict(self.speed) if self.speed else None,
             "examples": [self._example(line) for part in self.bins for line in part.examples],
             "notes": list(self.notes),
+            "mistakes": self.mistakes.to_dict() if self.mistakes else None,
         }
 
     def to_json(self) -> str:
@@ -232,6 +236,8 @@ def draw_table(evaluations: Sequence[Evaluation], comparisons: Sequence[Signific
     lines += [verdict(comparison) for comparison in comparisons if comparison.metric == first]
     lines += [_drawn(evaluation) for evaluation in evaluations if evaluation.decode.get("mbr")]
     lines += _signatures(evaluations)
+    for evaluation in evaluations:
+        lines += _mistakes(evaluation) if evaluation.mistakes else []
     return "\n".join(lines)
 
 
@@ -278,6 +284,19 @@ def _drawn(evaluation: Evaluation) -> str:
     decode = evaluation.decode
     by = f"{decode['mbr']} draws by {decode['utility']}, temperature {decode['temperature']:g}"
     return f"{evaluation.model}: {by}, seed {decode['seed']}"
+
+
+def _mistakes(evaluation: Evaluation) -> list[str]:
+    """How many answers have mistakes, of which kinds, whose fault, and the words that are missed most."""
+    found = evaluation.mistakes
+    assert found
+    said = f"{evaluation.model}: {len(found.lines):,} of {found.n:,} answers have mistakes"
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in found.kinds.items())
+    causes = ", ".join(f"{count:,} by the {cause}" for cause, count in sorted(found.causes.items()))
+    missed = sorted((word for word in found.words if word.missed), key=lambda word: -word.missed)[:5]
+    words = ", ".join(f"{word.word} {word.missed:,} of {word.times:,}" for word in missed)
+    parts = [(kinds, "  words: "), (causes, "  answers: "), (words, "  missed: ")]
+    return [said, *(label + text for text, label in parts if text)]
 
 
 def _signatures(evaluations: Sequence[Evaluation]) -> list[str]:

@@ -3,23 +3,27 @@
 Axis letters: L layers, H heads, Q queries, K keys; between words T target, S source.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from jumok.backends.values import Kind
 from jumok.decoding.jobs import Source
+from jumok.edits import Kind
 from jumok.explain.capture import Array, capture, read_only
 from jumok.explain.heatmap import Style, heat_map, merge_words
 from jumok.explain.ops import bad_parameter
 from jumok.explain.tokens import ended, label
-from jumok.models.interface import Seq2Seq
 from jumok.text.tokenizer import BOS, EOS, SPECIALS, Tokenizers
 from jumok.text.word_groups import text_of, word_groups
+
+if TYPE_CHECKING:
+    from jumok.models.interface import Seq2Seq
 
 THRESHOLD = 0.1  # the least weight of a link between words
 
@@ -37,6 +41,12 @@ class HeadStages:
     weights: Array  # [Q, K], after the softmax; rows sum to 1
     context: Array  # [Q, d], weights V
     out: Array  # [Q, D], all heads of the layer joined and projected; of `copy` [Q, 1], the share copied
+    bias: Array | None = None  # [Q, K], what relative positions add to `scaled` before the mask
+
+    @property
+    def placed(self) -> Array:
+        """What the mask and the softmax are given [Q, K]: `scaled`, and the bias where there is one."""
+        return self.scaled if self.bias is None else self.scaled + self.bias
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,14 +82,17 @@ class Attention:
         weights = self.weights.mean(axis=0, dtype=np.float64) if layer is None else self.weights[layer]
         return weights.mean(axis=0, dtype=np.float64) if head is None else weights[head]  # type: ignore[no-any-return]
 
-    def mean(self, layer: int | None = -1) -> "Attention":
+    def mean(self, layer: int | None = -1) -> Attention:
         """The mean over the heads of a layer, or of all layers: one layer, one head."""
         matrix = self.pick(layer)[None, None]
         picked = self.name(layer, None)
         return Attention(self.kind, self.source, self.target, matrix, self.unit, picked, copied=self.copied)
 
     def stages(self, layer: int = -1, head: int = 0) -> HeadStages:
-        """How the weights of one head came about: q, k, v, scores, scaled, mask, weights, context and out."""
+        """How the weights of one head came about: q, k, v, scores, scaled, mask, weights, context and out.
+
+        A model with relative positions also has a `bias` in its self-attention, added to `scaled`.
+        """
         if self.find is None:
             raise bad_parameter(
                 f"these weights between {self.unit} are no longer those of a single head",
@@ -87,7 +100,7 @@ class Attention:
             )
         return self.find(layer, head)
 
-    def words(self) -> "Attention":
+    def words(self) -> Attention:
         """The same between words: the sum over the keys of a word, the mean over its queries."""
         source, target = word_groups(self.source), word_groups(self.target)
         return Attention(
@@ -185,8 +198,10 @@ def attention_of(
     Both are texts, or ids without special ids. None if the model has no attention of this kind. The finished
     target goes through the explicit path once, all steps together, so the search for it keeps nothing.
     """
-    source_ids: list[Any] = list(tokenizers.source.encode(source) if isinstance(source, str) else source)
-    target_ids = tokenizers.target.encode(target) if isinstance(target, str) else list(target)
+    read_ids = tokenizers.source.encode(source) if isinstance(source, str) else source
+    source_ids: list[Any] = list(tokenizers.framed(read_ids))
+    write_ids = tokenizers.target.encode(target) if isinstance(target, str) else target
+    target_ids = [*tokenizers.opening, *write_ids]
     (found,) = capture(model, [source_ids], [target_ids])
     if kind not in found.weights:
         return None

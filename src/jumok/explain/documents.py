@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from jumok.backends.values import Kind
 from jumok.config import Arch, Utility
+from jumok.edits import Kind
 from jumok.explain.capture import Stage
 from jumok.explain.head_profile import Label
 from jumok.explain.ops import Op
@@ -21,7 +21,7 @@ from jumok.models.tensor_rows import How
 Count = Annotated[int, Field(ge=0)]
 Size = Annotated[int, Field(ge=1)]
 Number = float | None
-PositionKind = Literal["sinusoidal", "learned", "rotary", "none"]
+PositionKind = Literal["sinusoidal", "learned", "rotary", "relative", "none"]
 ScoreKind = Literal["scaled_dot", "dot", "general", "concat"]
 
 
@@ -160,6 +160,7 @@ class TraceDecode(DocumentPart):
 class Candidate(DocumentPart):
     id: Count
     text: str
+    piece: str = sometimes("As the vocabulary has it: with the space that a word begins with.")
     logprob: Number
 
 

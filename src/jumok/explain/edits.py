@@ -5,16 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, assert_never
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from jumok.backends.edits import Edits, PositionEdit
-from jumok.backends.torch import TorchBackend
-from jumok.backends.values import Kind
 from jumok.decoding.jobs import SourceText, make_request
 from jumok.decoding.translator import Translator
+from jumok.edits import AttentionEdit, Edits, Kind, PositionEdit
 from jumok.errors import ConfigError, LimitError
-from jumok.explain.forced import NO_KEY, encode, explained
+from jumok.explain.forced import NO_KEY, explained, finals
 from jumok.explain.op_fields import Index
 from jumok.explain.ops import (
     MOST_OPS,
@@ -36,9 +34,7 @@ from jumok.explain.ops import (
     check_count,
 )
 from jumok.explain.subject import as_read
-from jumok.explain.tokens import side_of, units_of
-from jumok.models.interface import edits_of
-from jumok.nn.edit import AttentionEdit
+from jumok.explain.tokens import ended, side_of, units_of
 from jumok.text.beginning import beginning
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import SPECIALS, Tokenizer
@@ -102,7 +98,7 @@ class Compiler:
     """The ids that are read, without their end."""
     drafts: dict[tuple[Kind, int], LayerDraft] = field(default_factory=lambda: defaultdict(LayerDraft))
     positions: dict[str, PositionEdit] = field(default_factory=dict)
-    bridge: Tensor | None = None
+    bridge: NDArray[np.float32] | None = None
     links: int = 0
 
     def add(self, op: Op) -> None:
@@ -168,7 +164,7 @@ class Compiler:
 
     def seen(self, kind: Kind, q: int) -> range:
         """The keys that a query may look at: the source with its end, or the tokens written so far."""
-        return range(q + 1) if kind == "dec_self" else range(len(self.source) + 1)
+        return range(q + 1 if kind == "dec_self" else len(ended(self.source)))
 
     def check_rows(self, op: MaskEdge, draft: LayerDraft, head: int) -> None:
         """A row may not lose every key."""
@@ -205,9 +201,9 @@ class Compiler:
         if config.placing == "none":
             raise bad_parameter('this model was trained with positions="none" and has none to change')
 
-    def bridge_of(self, op: Bridge) -> Tensor:
+    def bridge_of(self, op: Bridge) -> NDArray[np.float32]:
         """What the decoder starts from instead, (N, C, D)."""
-        model, most = self.translator.model, self.translator.config.data.max_length
+        most = self.translator.config.data.max_length
         config = self.translator.config.model
         if "cell" not in config.__dataclass_fields__:
             name = config.arch.capitalize()
@@ -228,12 +224,9 @@ class Compiler:
                 hint="give a shorter text",
                 code="too_long",
             )
-        if edits_of(model) is not None:
-            model = model.using(TorchBackend())
         with explained():
-            final = encode(model, sources).final  # (B, N, C, D)
-        assert final is not None
-        return torch.zeros_like(final[0]) if op.mode == "zero" else final.mean(dim=0)
+            final = finals(self.translator.inside, list(map(tokenizers.framed, sources)))  # (B, N, C, D)
+        return np.zeros_like(final[0]) if op.mode == "zero" else final.mean(axis=0)
 
 
 def compile_ops(
@@ -249,10 +242,11 @@ def compile_ops(
     too long for the model is cut, never split: positions must mean one sentence.
     """
     check_count(ops)
-    if ops and (translator.interventions or edits_of(translator.model) is not None):
+    if ops and (translator.interventions or translator.edits is not None):
         raise bad_parameter(
             "this translator has interventions already", hint="give all of them together, to the model itself"
         )
+    translator = translator.asked_in(options)
     [source] = translator.read([text])
     [source] = translator.read([replace_words(ops, translator, source)])
     settings = dict(options or {})
@@ -264,9 +258,10 @@ def compile_ops(
 
 
 def taken(translator: Translator, source: SourceText) -> list[Any]:
-    """As many of its ids as the model takes; of a picture, all patches."""
-    ids = list(source.ids)
-    return ids if translator.tokenizers.pictures else list(beginning(ids, translator.config.data.max_length))
+    """As many of its ids as the model takes, and what stands around them; of a picture, all patches."""
+    ids, tokenizers = list(source.ids), translator.tokenizers
+    most = translator.config.data.max_length
+    return ids if tokenizers.pictures else list(tokenizers.framed(beginning(ids, most)))
 
 
 def compile_edits(
@@ -317,11 +312,12 @@ def prefix_text(op: ForcePrefix, tokenizer: Tokenizer) -> str:
     """The text of a forced prefix; ids are refused if the tokenizer would write that text with others."""
     if not op.ids:
         return tidy(op.text)
+    last = tokenizer.size - 1
     for one in op.ids:
-        if not len(SPECIALS) <= one < tokenizer.size:
+        if not len(SPECIALS) <= one <= last or one in tokenizer.tags:
             raise bad_parameter(
                 f"id {one} is no token of a text",
-                hint=f"tokens of texts have ids {len(SPECIALS)} to {tokenizer.size - 1}",
+                hint=f"tokens of texts have ids {len(SPECIALS)} to {last}",
                 field="ids",
             )
     text = tidy(tokenizer.decode(op.ids))

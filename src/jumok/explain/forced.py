@@ -1,53 +1,61 @@
 """How probable given tokens are: passes in which the model writes a target that is already known.
 
-Axis letters: B batch, T target tokens, V vocabulary.
+Axis letters: B batch, T target tokens, D width, N layers, C parts of a state.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from jumok.answers import NotFiniteError
-from jumok.decoding.batched import device_of, lay_sources, lay_targets
+from jumok.decoding.engines import NativeEngine
+from jumok.decoding.inside import Inside, edits_in
 from jumok.decoding.jobs import BATCH_TOKENS, Source
-from jumok.decoding.search import check_finite, log_softmax
 from jumok.decoding.translator import Translator
 from jumok.errors import Error, LimitError, RunError
 from jumok.explain.ops import bad_parameter
-from jumok.models.interface import Memory, Seq2Seq
 
 NO_KEY = "leave at least one, or use mask_head to silence the head"
 CELLS = 2**24  # logits of one pass: 64 MiB in float32
 
 
-def log_probs(translator: Translator, sources: Sequence[Source], target: Sequence[int]) -> Tensor:
-    """log p(y_t | y_<t, x) in float32 on the CPU, (B, T): one target, its end included, for every source.
+def log_probs(
+    translator: Translator, sources: Sequence[Source], target: Sequence[int]
+) -> NDArray[np.float32]:
+    """log p(y_t | y_<t, x) in float32, (B, T): one target, its end included, for every source.
 
     Sources have no end of their own. They go through the model together: `tokens_at_once` says how many may.
     """
     if not target:
-        return torch.zeros(len(sources), 0)
-    with explained(), torch.inference_mode():
-        return forced(translator.model, encode(translator.model, sources), target).cpu()
+        return np.zeros((len(sources), 0), np.float32)
+    with explained():
+        return forced(translator.inside, sources, target)
 
 
-def encode(model: Seq2Seq, sources: Sequence[Source]) -> Memory:
-    """What the model's encoder makes of sources without their ends."""
-    with torch.inference_mode():
-        return model.encode(lay_sources(sources, device_of(model)))
+def forced(inside: Inside, sources: Sequence[Source], target: Sequence[int]) -> NDArray[np.float32]:
+    """log p of each target token for every source: (B, T)."""
+    if isinstance(inside, NativeEngine):
+        from jumok.explain import in_native
+
+        return in_native.forced(inside, sources, target)
+    from jumok.explain import in_torch
+
+    return in_torch.forced(inside, sources, target)
 
 
-def forced(model: Seq2Seq, memory: Memory, target: Sequence[int]) -> Tensor:
-    """log p of each target token for every row of the memory: (B, T)."""
-    rows = len(memory.source)
-    target_in, written = lay_targets([target] * rows, device_of(model))
-    with torch.inference_mode():
-        logits = model.decode(target_in, memory).logits()  # (B · T, V)
-        found = log_softmax(logits).gather(1, written[:, None]).view(rows, -1)  # (B, T)
-    check_finite(found.sum(dim=1), torch.arange(len(found), device=found.device))
-    return found
+def finals(inside: Inside, sources: Sequence[Source]) -> NDArray[np.float32]:
+    """Where the decoder of a recurrent model, as it is without edits, starts from: (B, N, C, D)."""
+    if isinstance(inside, NativeEngine):
+        from jumok.explain import in_native
+
+        return in_native.finals(inside.edited(None), sources)
+    from jumok.backends.torch import TorchBackend
+    from jumok.explain import in_torch
+
+    plain = inside if edits_in(inside) is None else inside.using(TorchBackend())
+    return in_torch.finals(plain, sources)
 
 
 def tokens_at_once(translator: Translator) -> int:

@@ -1,25 +1,24 @@
 """Every tensor that a model computes on the way from a text to its loss: its axes, and how it was made."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from jumok.decoding.batched import lay_sources
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import Array, read_only
 from jumok.explain.ops import bad_parameter
 from jumok.explain.subject import Subject, subjects_of
 from jumok.explain.tensors import TensorNeed
-from jumok.explain.watched import Watched
-from jumok.models.interface import edits_of
-from jumok.models.sentences import Sentences
-from jumok.models.shapes import trace_shapes
-from jumok.models.tensor_rows import How, ShapeRow, ShapeTrace
 from jumok.text.tokenizer import BOS, EOS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from jumok.models.tensor_rows import How, ShapeRow, ShapeTrace
 
 SCHEMA = "forward/1"
 
@@ -70,6 +69,12 @@ def trace_ids(
 
     Of the tensors only those at the places to `keep` stay; None: all.
     """
+    from jumok.decoding.batched import lay_sources
+    from jumok.explain.watching import Watched
+    from jumok.models.interface import edits_of
+    from jumok.models.sentences import Sentences
+    from jumok.models.shapes import trace_shapes
+
     model = translator.model.model if isinstance(translator.model, Watched) else translator.model
     edits = edits_of(model)
     if edits is not None:
@@ -114,6 +119,8 @@ def axes_of(row: ShapeRow) -> str:
 
 def whole(steps: Sequence[Tensor]) -> Array:
     """The numbers of a tensor, all steps of a loop over time in one; bf16, which NumPy lacks, as float32."""
+    import torch
+
     plain = [(one.float() if one.dtype is torch.bfloat16 else one).cpu().numpy() for one in steps]
     return read_only(plain[0].view() if len(plain) == 1 else np.concatenate(plain, axis=1))
 

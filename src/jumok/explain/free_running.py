@@ -8,23 +8,23 @@ Each run is scored on the reference: -log p(y_t | what was read before place t),
 pile up and where they are made good again. Axis letters: M tokens of all runs, V vocabulary.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
-from jumok.decoding.batched import device_of, encode, lay_sources, lay_targets
 from jumok.decoding.jobs import Job, make_request
 from jumok.decoding.results import JsonResult
-from jumok.decoding.search import log_softmax, run_search
 from jumok.decoding.translator import Translator
 from jumok.explain.forced import explained
 from jumok.explain.ops import bad_parameter
 from jumok.explain.subject import Subject, subjects_of
 from jumok.text.tokenizer import EOS, SPECIALS
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CANDIDATES = 5
 ROOM = 16  # tokens that a run may have beyond twice the reference: one that never ends says no more
@@ -96,7 +96,7 @@ def free_running(
         raise bad_parameter(
             f"wrong={wrong!r} has no place", hint="give slip, the place where it is put in", field="slip"
         )
-    prefixes: list[tuple[int, ...]] = [()]
+    prefixes: list[tuple[int, ...]] = [translator.tokenizers.opening]
     with explained():
         if slip is not None:
             right = reference[: checked_place(slip, reference)]
@@ -111,6 +111,9 @@ def greedy(translator: Translator, subject: Subject, prefix: tuple[int, ...]) ->
 
     Always the most probable token, whatever the model's folder says of a search.
     """
+    from jumok.decoding.batched import encode
+    from jumok.decoding.search import run_search
+
     most = min(translator.config.decoding.max_len, 2 * len(subject.target_ids) + ROOM)
     options = {"beam": 1, "max_len": most, "min_len": 0, "no_repeat_ngram": 0}
     request = make_request(translator.config.decoding, options)
@@ -129,6 +132,11 @@ def runs_of(
     written: Sequence[tuple[Sequence[int], bool]],
 ) -> list[DecoderRun]:
     """Each way through the target with the model's opinion at every place, all in one pass."""
+    import torch
+
+    from jumok.decoding.batched import device_of, lay_sources, lay_targets
+    from jumok.decoding.search import log_softmax
+
     model = translator.model
     target_in, _ = lay_targets([ids for ids, _ in written], device_of(model))
     with torch.inference_mode():

@@ -7,20 +7,17 @@ every state between the token and the end; attention is one step away from all o
 that, the trained weights show; what the architecture alone does, fresh ones.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from jumok.backends.recording import RecordingBackend
-from jumok.checkpoint.model import build_for
 from jumok.config import LuongConfig, ModelConfig, RnnConfig
-from jumok.decoding.batched import device_of, lay_sources, lay_targets
 from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
 from jumok.explain.forced import explained
@@ -28,10 +25,11 @@ from jumok.explain.ops import bad_parameter
 from jumok.explain.subject import LONGEST, subjects_of
 from jumok.explain.tokens import is_picture, source_side
 from jumok.explain.watched import too_long
-from jumok.models.cost import count_parameters
-from jumok.models.interface import Seq2Seq, edits_of
 from jumok.progress import Progress, silent
 from jumok.text.tokenizer import EOS
+
+if TYPE_CHECKING:
+    from jumok.models.interface import Seq2Seq
 
 MOST_LENGTHS = 16
 MOST_PARAMETERS = 50_000_000  # of a model that gets fresh weights: they come on top of its own
@@ -74,17 +72,6 @@ class Gradients:
             "norms": list(self.norms),
             "by_length": [vars(one).copy() for one in self.by_length],
         }
-
-
-class EntryBackend(RecordingBackend):
-    """Keeps the vectors that enter the encoder: the first thing that a pass may drop out of."""
-
-    entered: Tensor | None = None  # (N, D)
-
-    def drop(self, x: Tensor, share: float, *, training: bool) -> Tensor:
-        if self.entered is None:
-            x = self.entered = x.detach().requires_grad_()
-        return super().drop(x, share, training=training)
 
 
 def gradients(
@@ -157,6 +144,12 @@ def fresh_config(config: ModelConfig, fresh: int | None, directions: Literal[1, 
 
 def fresh_model(translator: Translator, config: ModelConfig, seed: int) -> Seq2Seq:
     """The same architecture with weights that nobody has trained."""
+    import torch
+
+    from jumok.checkpoint.model import build_for
+    from jumok.decoding.batched import device_of
+    from jumok.models.cost import count_parameters
+
     if (count := count_parameters(translator.model)) > MOST_PARAMETERS:
         raise bad_parameter(
             f"the model has {count:,} parameters, and fresh weights are drawn for {MOST_PARAMETERS:,}",
@@ -169,6 +162,12 @@ def fresh_model(translator: Translator, config: ModelConfig, seed: int) -> Seq2S
 
 def gradient_norms(model: Seq2Seq, source: Source, target: Sequence[int]) -> tuple[float, Norms]:
     """The loss of target ids, with their end if they have one, and the norm at each source token."""
+    import torch
+
+    from jumok.decoding.batched import device_of, lay_sources, lay_targets
+    from jumok.explain.entering import EntryBackend
+    from jumok.models.interface import edits_of
+
     ops, device = EntryBackend(edits_of(model)), device_of(model)
     target_in, target_out = lay_targets([target], device)
     # cuDNN has gradients of a cell in training mode only.

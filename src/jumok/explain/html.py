@@ -14,7 +14,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.backends.values import Kind
+from jumok.edits import Kind
 from jumok.errors import Error, nearest
 from jumok.explain.capture import Array
 from jumok.explain.heatmap import heat_map
@@ -115,7 +115,8 @@ def full_size(manifest: Mapping[str, Any], kinds: Sequence[Kind]) -> int:
     for kind in set(kinds) & set(manifest["attention"]):
         L, H, Q, K = manifest["attention"][kind]["shape"]
         d, D = manifest["model"]["kinds"][kind]["d_head"], manifest["model"]["d_model"]
-        maps = (3 * 4 + 1) * Q * K  # scores, scaled and weights; the mask
+        exact = 3 + ("bias" in manifest["attention"][kind]["stages"])  # scores, scaled, weights and a bias
+        maps = (exact * 4 + 1) * Q * K  # and the mask
         out = 1 if kind == "copy" else D
         total += L * (H * (maps + 4 * (2 * Q + 2 * K) * d) + 4 * Q * out)  # q, context, k and v; out
     return total
@@ -223,6 +224,7 @@ def cards(manifests: Sequence[Mapping[str, Any]], traces: Mapping[str, Trace]) -
             "context": False,
             "source": model.get("source", "text"),
             "image": model.get("image"),
+            "members": [],
         }
         examples = found.setdefault(model["name"], card)["examples"]
         if one["source"]["text"] not in examples:

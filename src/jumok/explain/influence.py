@@ -10,29 +10,25 @@ picture, too. Which heads: mask each alone, and score the whole answer again.
 Axis letters: T target tokens, U units, H heads.
 """
 
+import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from jumok.backends.edits import Edits
-from jumok.backends.recording import RecordingBackend
-from jumok.backends.values import Kind
 from jumok.decoding.jobs import Source
 from jumok.decoding.translator import Translator
+from jumok.edits import AttentionEdit, Edits, Kind
 from jumok.errors import LimitError, nearest
-from jumok.explain.forced import encode, explained, forced, log_probs, tokens_at_once
+from jumok.explain.forced import log_probs, tokens_at_once
 from jumok.explain.ops import bad_parameter, check_name
 from jumok.explain.tokens import Unit, UnitName, hidden, is_picture, source_side, units_of
-from jumok.models.interface import edits_of
-from jumok.nn.edit import AttentionEdit
 from jumok.progress import Progress, silent
 from jumok.text.normalize import tidy
-from jumok.text.tokenizer import EOS, UNK, Tokenizer, Tokenizers
+from jumok.text.tokenizer import EOS, UNK, Tokenizers
 
 MOST_UNITS = 256
 
@@ -81,7 +77,7 @@ def influence(
     values = leave_out(
         translator,
         ids,
-        target_ids(translator.tokenizers.target, target),
+        target_ids(translator.tokenizers, target),
         units_of(side, unit),
         replace=replace,
         progress=progress,
@@ -111,8 +107,8 @@ def leave_out(
     for first in range(0, len(rows), room):
         found.append(log_probs(translator, rows[first : first + room], target))
         progress("influence", min(first + room, len(rows)), len(rows))
-    scores = torch.cat(found)  # (1 + U, T)
-    return (scores[0] - scores[1:]).T.contiguous().numpy()
+    scores = np.concatenate(found)  # (1 + U, T)
+    return np.ascontiguousarray((scores[0] - scores[1:]).T)
 
 
 def without(source: Source, unit: Unit, replace: Replace) -> list[Any]:
@@ -129,14 +125,16 @@ def source_ids(tokenizers: Tokenizers, source: str | Source) -> tuple[list[Any],
     """The ids of a source without its end, and its text."""
     if isinstance(source, str):
         text = tokenizers.tidy_source(source)
-        return list(tokenizers.source.encode(text)), text
+        return list(tokenizers.framed(tokenizers.source.encode(text))), text
     ids = list(source[:-1] if source and source[-1] == EOS else source)
     return ids, tokenizers.tidy_source(tokenizers.source.decode(ids))
 
 
-def target_ids(tokenizer: Tokenizer, target: str | Sequence[int]) -> list[int]:
-    """The ids to be scored: those given, or those of a text and its end."""
-    return [*tokenizer.encode(tidy(target)), EOS] if isinstance(target, str) else list(target)
+def target_ids(tokenizers: Tokenizers, target: str | Sequence[int]) -> list[int]:
+    """The ids to be scored: those given, or those of a text with what it begins with and its end."""
+    if not isinstance(target, str):
+        return list(target)
+    return [*tokenizers.opening, *tokenizers.target.encode(tidy(target)), EOS]
 
 
 def check_names(unit: object, replace: object) -> None:
@@ -176,7 +174,7 @@ def sweep(
                 hint=nearest(str(kind), sizes) if sizes else "",
             )
     read, _ = source_ids(translator.tokenizers, source)
-    written = target_ids(translator.tokenizers.target, target)
+    written = target_ids(translator.tokenizers, target)
     return rows(translator, read, written, {kind: sizes[kind] for kind in kinds or sizes})
 
 
@@ -186,24 +184,22 @@ def rows(
     target: Sequence[int],
     sizes: dict[Kind, tuple[int, int]],
 ) -> Iterator[SweepRow]:
-    model = translator.model
-    edits = edits_of(model) or Edits()
     if not sizes or not target:
         return
-    with explained():
-        whole = model.using(RecordingBackend(edits))
-        memory = encode(whole, [source])
-        baseline = forced(whole, memory, target).double().sum()
+    edits = translator.edits or Edits()
+    plain = translator.seeing("sweep")
+
+    def score(changed: Edits) -> float:
+        one = copy.copy(plain)
+        one._engine = one._engine.edited(changed)
+        [found] = log_probs(one, [source], target)
+        return float(found.sum(dtype=np.float64))
+
+    baseline = score(edits)
     for kind, (layers, heads) in sizes.items():
         for layer in range(layers):
-            scores = []
-            for head in range(heads):
-                masked = model.using(RecordingBackend(with_mask(edits, kind, layer, head)))
-                with explained():
-                    seen = encode(masked, [source]) if kind == "enc_self" else memory
-                    scores.append(forced(masked, seen, target).double().sum())
-            delta = torch.stack(scores) - baseline
-            yield SweepRow(kind, layer, delta.float().cpu().numpy())
+            deltas = [score(with_mask(edits, kind, layer, head)) - baseline for head in range(heads)]
+            yield SweepRow(kind, layer, np.array(deltas, np.float32))
 
 
 def with_mask(edits: Edits, kind: Kind, layer: int, head: int) -> Edits:

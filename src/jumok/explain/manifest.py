@@ -7,10 +7,11 @@ from math import fsum, isfinite
 from typing import Any
 from urllib.parse import quote
 
-from jumok.backends.values import Kind
-from jumok.config import LuongConfig, ModelConfig, RnnConfig
+from jumok.config import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
+from jumok.decoding.engines import NativeEngine
 from jumok.decoding.translator import Translator
-from jumok.explain.capture import STAGES, Captured, Step
+from jumok.edits import Kind
+from jumok.explain.capture import Captured, Step
 from jumok.explain.documents import KindSize
 from jumok.explain.head_profile import head_profile
 from jumok.explain.subject import Subject
@@ -110,15 +111,15 @@ def result_block(captured: Captured, subject: Subject) -> dict[str, Any]:
 def model_block(translator: Translator, name: str = "") -> dict[str, Any]:
     """What the manifest says about a model. `name` is what links call it."""
     config, info = translator.config.model, translator.info
-    parameter = next(translator.model.parameters())
+    dtype, device = kind_and_place(translator)
     return {
         "name": name or str(info["name"]),
         "arch": config.arch,
         "fingerprint": str(info.get("fingerprint") or weights_fingerprint(translator)),
         "src_lang": info["source_language"],
         "tgt_lang": info["target_language"],
-        "dtype": str(parameter.dtype).removeprefix("torch."),
-        "device": str(parameter.device),
+        "dtype": dtype,
+        "device": device,
         "d_model": config.width,
         "max_length": translator.config.data.max_length,
         "source": info.get("source", "text"),
@@ -127,10 +128,24 @@ def model_block(translator: Translator, name: str = "") -> dict[str, Any]:
     }
 
 
+def kind_and_place(translator: Translator) -> tuple[str, str]:
+    """What a model's numbers are, and where; the native engine shows floats, int8 or not."""
+    inside = translator.inside
+    if isinstance(inside, NativeEngine):
+        return "float32", "cpu"
+    parameter = next(inside.parameters())
+    return str(parameter.dtype).removeprefix("torch."), str(parameter.device)
+
+
 def kind_sizes(config: ModelConfig) -> dict[Kind, KindSize]:
     """Layers, heads and width of a head for each kind of attention that a model has."""
+    own = config.d_k if isinstance(config, TransformerConfig) else None  # copying has one head, of all
     return {
-        kind: KindSize(layers=layers, heads=heads, d_head=config.width // heads)
+        kind: KindSize(
+            layers=layers,
+            heads=heads,
+            d_head=config.width // heads if own is None or kind == "copy" else own,
+        )
         for kind, (layers, heads) in config.attention.items()
     }
 
@@ -167,15 +182,15 @@ def step_block(t: int, step: Step, tokenizer: Tokenizer) -> dict[str, Any]:
     Of a model that copies also which share was `copied`.
     """
     ids = [step.id, *(id for id, _ in step.top)]
-    text, *texts = [label(piece) for piece in tokenizer.pieces(ids)]
+    own, *pieces = tokenizer.pieces(ids)
     best = [
-        {"id": id, "text": shown, "logprob": logprob}
-        for shown, (id, logprob) in zip(texts, step.top, strict=True)
+        {"id": id, "text": label(piece), "piece": piece, "logprob": logprob}
+        for piece, (id, logprob) in zip(pieces, step.top, strict=True)
     ]
     return {
         "t": t,
         "id": step.id,
-        "text": text,
+        "text": label(own),
         "logprob": step.logprob,
         "entropy": step.entropy,
         "top": best,
@@ -193,7 +208,7 @@ def attention_block(kind: Kind, captured: Captured, sides: Mapping[str, Any]) ->
         "k": k,
         "causal": causal,
         "shape": list(weights.shape),
-        "stages": list(STAGES),
+        "stages": captured.stages_of(kind),
         "atlas": {"tensor": f"{kind}.atlas"},
         "fingerprint": head_profile(weights, special, causal=causal, same=kind in ("enc_self", "dec_self")),
     }

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from jumok.backends.values import Kind
+from jumok.edits import Kind
 
 MOST = 128  # entries of one list
 LARGEST = 2**31 - 1

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from jumok.backends.values import Kind
+from jumok.edits import Kind
 from jumok.errors import ConfigError, nearest
 from jumok.explain.op_fields import (
     BridgeField,

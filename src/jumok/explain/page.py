@@ -69,19 +69,22 @@ def document(title: str, data: Mapping[str, Any], tensors: Mapping[str, bytes]) 
     )
 
 
-def page_around(page: Bundle, title: str, noscript: str, *blocks: str, start: str = "") -> str:
+def page_around(
+    page: Bundle, title: str, noscript: str, *blocks: str, start: str = "", computes: bool = False
+) -> str:
     """A document around blocks of data: the page reads them, after the script `start` if there is one.
 
-    `noscript` is HTML for browsers that run no scripts.
+    `noscript` is HTML for browsers that run no scripts. One that `computes` may use WebAssembly and a worker.
     """
     scripts = [one for one in (start, page.script) if one]
+    rules = policy(page, scripts, computes=computes)
     return "\n".join(
         (
             "<!doctype html>",
             '<html lang="en">',
             "<head>",
             '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy(page, scripts)}">',
+            f'<meta http-equiv="Content-Security-Policy" content="{rules}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             '<meta name="generator" content="jumok">',
@@ -101,13 +104,15 @@ def page_around(page: Bundle, title: str, noscript: str, *blocks: str, start: st
     )
 
 
-def policy(page: Bundle, scripts: Sequence[str]) -> str:
+def policy(page: Bundle, scripts: Sequence[str], *, computes: bool = False) -> str:
     """The content policy: known scripts and styles by their hashes, pictures of its own, and no network."""
     rules = (
         "default-src 'none'",
-        f"script-src {' '.join(map(sha256, scripts))}",
+        f"script-src {' '.join(map(sha256, scripts))}" + (" 'wasm-unsafe-eval'" if computes else ""),
+        *(["worker-src blob:"] if computes else []),
         f"style-src {sha256(page.style)}",
         "img-src data: blob:",
+        "font-src data:",
         "base-uri 'none'",
         "form-action 'none'",
     )

@@ -125,7 +125,7 @@ def side_by_side(
     compared with what the last model, the strongest by architecture, makes of the same cut: that model then
     has 100, and `pseudo_reference` names it.
     """
-    models = in_order(translators)
+    models = {name: one.asked_in(options) for name, one in in_order(translators).items()}
     line, best = source_line(list(models.values()), text), tidy(reference or "")
     long = "error" if options.get("long") == "error" else "cut"
     settings = {**options, "long": long, "sentences": "as-is"}

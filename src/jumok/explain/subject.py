@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
 
-from jumok.decoding.batched import encode
-from jumok.decoding.beam import BeamTree
+from jumok.decoding.beam_tree import BeamTree
 from jumok.decoding.jobs import Request, SourceText, make_request
 from jumok.decoding.parts import texts_read
 from jumok.decoding.results import Translation
-from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError
 from jumok.explain.tokens import source_ids_of
 from jumok.text.beginning import beginning
+from jumok.text.frame import Direction
 from jumok.text.layouts import Protection
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import EOS
@@ -26,7 +25,10 @@ SEARCHED = ("beam", "n_best", "length_penalty", "max_len", "min_len", "no_repeat
 
 @dataclass(frozen=True)
 class Subject:
-    """Two texts, tidied, with their ids (no special ones), and how the second came about."""
+    """Two texts, tidied, with their ids, and how the second came about.
+
+    Ids are framed: tags are among them, and an end only where something stands behind it.
+    """
 
     source: str
     """Of a picture, the name that it was given."""
@@ -55,6 +57,7 @@ def subjects_of(
 
     A text of more tokens than the model takes is cut, with a warning.
     """
+    translator = translator.asked_in(options)
     request = make_request(translator.config.decoding, translator.asked(options or {}))
     sources = as_read(translator, texts, request)
     subjects = [read_source(translator, source) for source in sources]
@@ -79,9 +82,20 @@ def subjects_of(
             known |= zip(some, translator.translate_read([sources[i] for i in some], **own), strict=True)
         ms = 1000 * (perf_counter() - began) / len(missing)
     return [
-        with_translation(one, known[i], search_settings(request, prefixes[i]), ms if i in missing else None)
+        with_translation(
+            one,
+            known[i],
+            search_settings(request, prefixes[i]) | spoken(translator),
+            ms if i in missing else None,
+        )
         for i, one in enumerate(subjects)
     ]
+
+
+def spoken(translator: Translator) -> dict[str, str]:
+    """The direction of a model that has several, as options of `translate`; {} for any other."""
+    said = translator.tokenizers.direction
+    return {} if said == Direction() else {"to": said.target, "from_language": said.source}
 
 
 def as_read(translator: Translator, texts: Sequence[str | SourceText], request: Request) -> list[SourceText]:
@@ -107,12 +121,12 @@ def read_source(translator: Translator, source: SourceText) -> Subject:
         raise ConfigError("the text is empty", hint="give a sentence to look at", code="empty_text")
     most = translator.config.data.max_length
     if len(source.ids) <= most or translator.tokenizers.pictures:
-        return Subject(source.text, source.ids)
+        return Subject(source.text, translator.tokenizers.framed(source.ids))
     message = f"source cut from {len(source.ids)} to {most} tokens"
     cut = beginning(source.ids, most)
     return Subject(
         translator.tokenizers.source.decode(cut),
-        tuple(cut),
+        translator.tokenizers.framed(cut),
         ({"code": "source_truncated", "message": message},),
     )
 
@@ -130,7 +144,9 @@ def with_target(translator: Translator, subject: Subject, text: str) -> Subject:
             hint="give a shorter one",
             code="too_long",
         )
-    return replace(subject, target=target, target_ids=tuple(ids), settings={"method": "given"})
+    whole = (*translator.tokenizers.opening, *ids)
+    settings = {"method": "given", **spoken(translator)}
+    return replace(subject, target=target, target_ids=whole, settings=settings)
 
 
 def with_translation(
@@ -197,16 +213,17 @@ def beam_tree(translator: Translator, manifest: Mapping[str, Any]) -> dict[str, 
         return None
     # Defaults first: what the folder says about drawing at random does not count here.
     asked = {name: decode[name] for name in (*SEARCHED, "prefix", "ban", "require")}
+    translator = translator.asked_in(decode)
     text, ids = manifest["source"]["text"], source_ids_of(translator.tokenizers, manifest["source"])
-    source = SourceText(text, text, tuple(ids))  # a cut text may have other ids
+    source = SourceText(text, text, translator.tokenizers.bare(ids))  # a cut text may have other ids
     protect = by_search(translator, source, make_request(translator.config.decoding, {}))
     options = {"sample": False, "long": "cut", "sentences": "as-is", "protect": protect, **asked}
     request = make_request(translator.config.decoding, options)
     tree = BeamTree(request.decoding.beam, request.decoding.length_penalty)
     [made] = translator.jobs([source], request)
     [job] = made.jobs
-    search = translator.search_for(job, request, record=tree)
+    engine = translator.seeing("record_beam").engine_of(request)
     with translator.explained([job]):
-        run_search(translator.model, encode(translator.model, [job], [len(search.token)]), search)
+        engine.grow_tree(job, request, tree)
     tree.choose_cut([token["id"] for token in manifest["target"]["tokens"]])
     return tree.to_dict(translator.tokenizers.target)

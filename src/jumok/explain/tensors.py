@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from jumok.backends.values import Kind
+from jumok.decoding.inside import Inside
+from jumok.edits import Kind
 from jumok.errors import DataError, nearest
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
 from jumok.explain.ops import bad_parameter
 from jumok.explain.tokens import endless
-from jumok.models.interface import Seq2Seq
 from jumok.seals import SEAL, digest
 from jumok.text.tokenizer import EOS
 
@@ -108,11 +108,11 @@ class TensorStore:
     and what was captured, the stages of a layer are computed when they are first asked for.
     """
 
-    def __init__(self, arrays: Mapping[str, Array], live: tuple[Seq2Seq, Captured] | None = None) -> None:
+    def __init__(self, arrays: Mapping[str, Array], live: tuple[Inside, Captured] | None = None) -> None:
         self.arrays, self.live = {name: read_only(array) for name, array in arrays.items()}, live
 
     @classmethod
-    def of(cls, model: Seq2Seq, captured: Captured) -> "TensorStore":
+    def of(cls, model: Inside, captured: Captured) -> "TensorStore":
         """The numbers of one captured sentence."""
         states = {f"rnn.{part}": array for part, array in captured.states.items()}
         weights = {f"{kind}.weights": array for kind, array in captured.weights.items()}

@@ -13,9 +13,10 @@ import numpy as np
 
 from jumok.decoding.jobs import Source
 from jumok.explain.heatmap import cells
+from jumok.text.frame import NO_END, closed
 from jumok.text.jamo import alone
 from jumok.text.normalize import nfc
-from jumok.text.spans import BYTE_OF, TextPart, laid_out, spell
+from jumok.text.spans import TextPart, laid_out, piece_bytes, spell
 from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS, UNK, Tokenizer, Tokenizers
 from jumok.text.word_groups import text_of, word_groups
 
@@ -35,9 +36,9 @@ def side_of(
     share its range and a group, and the letters of Korean syllables the range of the syllables; special
     tokens, among them the `start` and the `end`, have none.
     """
-    whole = [*([BOS] if start else []), *ids, *([EOS] if end else [])]
+    whole = [*([BOS] if start else []), *(closed(ids) if end else ids)]
     pieces = tokenizer.pieces(whole)
-    parts = list(spell(whole, pieces))
+    parts = list(spell(whole, pieces, tokenizer.tags))
     ranges, written = laid_out(parts, jamo=tokenizer.jamo)
     if written not in (text, " " + text):
         text = tokenizer.decode(whole)
@@ -51,16 +52,17 @@ def side_of(
             "id": id,
             "text": label(piece),
             "piece": piece,
-            "type": type_of(id, piece),
+            "type": "special" if id in tokenizer.tags else type_of(id, piece),
             "span": None,
             "word": word_of[i],
         }
         | places.get(i, {})
         for i, (id, piece) in enumerate(zip(whole, pieces, strict=True))
     ]
+    special = {i for i, id in enumerate(whole) if id < len(SPECIALS) or id in tokenizer.tags}
     words = [
         {"i": word, "text": text_of([pieces[i] for i in group]) or SPACE, "tokens": group}
-        | ({"type": "special"} if whole[group[0]] < len(SPECIALS) else {})
+        | ({"type": "special"} if group[0] in special else {})
         for word, group in enumerate(groups)
     ]
     return {"text": text, "lang": lang, "dir": direction(text), "tokens": tokens, "words": words}
@@ -71,7 +73,8 @@ def _places(parts: Sequence[TextPart], spans: Sequence[list[int]]) -> dict[int, 
     places: dict[int, dict[str, Any]] = {}
     groups = 0
     for part, span in zip(parts, spans, strict=True):
-        for token, byte in zip(part.tokens, part.data or (None,), strict=True):
+        bytewise = part.data if len(part.data) == len(part.tokens) else (None,) * len(part.tokens)
+        for token, byte in zip(part.tokens, bytewise, strict=True):
             places[token] = {"span": span}
             if byte is not None:
                 shown = f"{byte:02X}" if part.text == "\ufffd" and len(part.data) == 1 else label(part.text)
@@ -84,7 +87,7 @@ def type_of(id: int, piece: str) -> TokenType:
     """What sort of token it is."""
     if id < len(SPECIALS):
         return "unk" if id == UNK else "pad" if id == PAD else "special"
-    return "byte" if piece in BYTE_OF else "normal"
+    return "normal" if piece_bytes(piece) is None else "byte"
 
 
 def direction(text: str) -> Literal["ltr", "rtl"]:
@@ -95,8 +98,8 @@ def direction(text: str) -> Literal["ltr", "rtl"]:
 
 def label(piece: str) -> str:
     """What to show for a piece: no leading space, `␣` for a space alone, two hex digits for a byte."""
-    if piece in BYTE_OF:
-        return f"{BYTE_OF[piece]:02X}"
+    if (named := piece_bytes(piece)) is not None:
+        return named.hex(" ").upper()
     text = "".join("\ufffd" if category(char) == "Cc" else char for char in alone(nfc(piece)).strip())
     if not text:
         return SPACE
@@ -172,12 +175,16 @@ def is_picture(source: Source) -> bool:
 
 def ended(source: Source) -> tuple[Any, ...]:
     """What the encoder reads: a text with its end, a picture as it is."""
-    return tuple(source) if is_picture(source) else (*source, EOS)
+    return tuple(source if is_picture(source) else closed(source))  # type: ignore[arg-type]
 
 
 def endless(source: Source) -> Source:
-    """What was read without its end."""
-    return source if is_picture(source) else source[:-1]
+    """What was read without an end that is its last token; where it had none, that is said."""
+    if is_picture(source) or not source:
+        return source
+    if EOS not in source:
+        return (*source, NO_END)
+    return source[:-1] if source[-1] == EOS else source
 
 
 def source_side(tokenizers: Tokenizers, ids: Source, text: str, lang: str, *, end: bool) -> dict[str, Any]:
@@ -207,7 +214,7 @@ def source_side(tokenizers: Tokenizers, ids: Source, text: str, lang: str, *, en
 def source_ids_of(tokenizers: Tokenizers | None, side: Mapping[str, Any]) -> list[Any]:
     """The ids of the source of a trace, without an end: those of a picture are read from it again."""
     if "image" not in side:
-        return [token["id"] for token in side["tokens"]][:-1]
+        return list(endless([token["id"] for token in side["tokens"]]))
     return [] if tokenizers is None else list(tokenizers.source.encode(side["text"]))
 
 

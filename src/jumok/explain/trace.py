@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from jumok.backends.values import Kind
+from jumok.decoding.engines import NativeEngine
 from jumok.decoding.jobs import SourceText, batches
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
+from jumok.edits import Kind
 from jumok.errors import DataError, RunError
 from jumok.explain.attention import Attention, Attentions, HeadStages
 from jumok.explain.capture import STAGES, Array, Captured, capture, read_only
@@ -41,7 +42,6 @@ from jumok.explain.tensors import (
     unpack,
 )
 from jumok.explain.tokens import UnitName, source_ids_of, units_of
-from jumok.models.interface import edits_of
 from jumok.progress import Progress, silent
 
 LARGEST = 2 << 30  # bytes of a file
@@ -111,7 +111,9 @@ class Trace:
         )
 
     def _head_stages(self, kind: Kind, layer: int, head: int) -> HeadStages:
-        return HeadStages(**{part: self.tensor(f"{kind}.{part}", layer, head) for part in STAGES})
+        held = self.manifest["attention"][kind]["stages"]
+        parts = [*STAGES, *(part for part in held if part == "bias")]
+        return HeadStages(**{part: self.tensor(f"{kind}.{part}", layer, head) for part in parts})
 
     def tensor(self, name: str, layer: int | None = None, head: int | None = None) -> Array:
         """One tensor by name, such as `cross.scaled`: whole, of a layer, or of one head. Read-only."""
@@ -137,7 +139,9 @@ class Trace:
 
     def _passed(self, places: Collection[int]) -> dict[int, Array]:
         assert self.translator is not None  # `forward` has asked it
-        return forward_values(self.translator, self.source_ids, self.target_ids, places)
+        return forward_values(
+            self.translator.on_torch("forward_pass"), self.source_ids, self.target_ids, places
+        )
 
     def forward(self) -> dict[str, Any]:
         """Every tensor from the ids to the loss as JSON of the schema `forward/1`, without the numbers.
@@ -145,7 +149,8 @@ class Trace:
         `tensor("forward.tensor:4")` gives those of the fifth, `forward.tensor:4.1` its second head, or row.
         """
         found: dict[str, Any] = self._answer(
-            "the forward pass", lambda one: forward_rows(one, self.source_ids, self.target_ids)
+            "the forward pass",
+            lambda one: forward_rows(one.on_torch("forward_pass"), self.source_ids, self.target_ids),
         )
         about = {name: self.manifest[name] for name in ("id", "model", "source", "target", "target_in")}
         return {"schema": FORWARD, **about, **found}
@@ -244,8 +249,16 @@ def write_whole(path: str | Path, data: bytes) -> Path:
 
 def position_rows(translator: Translator, count: int = 64) -> Array | None:
     """The rows (P, D) of a model's first positions, as its `position_rows` gives them."""
-    rows = translator.model.position_rows(count)
-    return None if rows is None else read_only(rows.detach().float().cpu().numpy())
+    inside = translator.inside
+    if isinstance(inside, NativeEngine):
+        from jumok.explain import in_native
+
+        rows = in_native.position_rows(inside, count)
+    else:
+        from jumok.explain import in_torch
+
+        rows = in_torch.position_rows(inside, count)
+    return None if rows is None else read_only(rows)
 
 
 def open_trace(path: str | Path) -> Trace:
@@ -321,6 +334,7 @@ def make_trace(
     `options` are those of `translate`, `ops` the interventions of a what-if, `name` is what links call the
     model. A text that is too long for the model is cut, with a warning.
     """
+    translator = translator.asked_in(options)
     if ops:
         compiled = compile_ops(ops, translator, text, options or {})
         options, text = compiled.options, compiled.source
@@ -349,13 +363,14 @@ def make_traces(
 
     Manifests are made when they are first read, so asking for attention costs one pass and no more.
     """
+    translator = translator.asked_in(options)
     subjects = subjects_of(translator, texts, targets=targets, options=options, translations=translations)
     about = model_block(translator, name)
     traces = []
     for subject, captured in zip(subjects, _captured(translator, subjects), strict=True):
         given = (about, translator.tokenizers, subject, captured, translator.interventions)
         manifest = partial(build_manifest, *given)
-        traces.append(Trace(manifest, TensorStore.of(translator.model, captured), translator))
+        traces.append(Trace(manifest, TensorStore.of(translator.inside, captured), translator))
     return traces
 
 
@@ -367,12 +382,12 @@ def _captured(translator: Translator, subjects: Sequence[Subject]) -> list[Captu
 
     found: dict[int, Captured] = {}
     # Interventions speak of single positions, also of those that are padding in other sentences.
-    budget = 1 if edits_of(translator.model) is not None else tokens_at_once(translator)
+    budget = 1 if translator.edits is not None else tokens_at_once(translator)
     for batch in batches(range(len(subjects)), budget, length):
         some = [subjects[i] for i in batch]
         with explained():
             numbers = capture(
-                translator.model,
+                translator.inside,
                 [one.source_ids for one in some],
                 [one.target_ids for one in some],
                 ended=[one.ended for one in some],

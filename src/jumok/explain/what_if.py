@@ -67,7 +67,8 @@ def what_if(translator: Translator, text: str, ops: Sequence[Op], **options: Any
 
     A text that is too long for the model is cut in both.
     """
-    translator = translator.on_torch("what_if")  # both sides on one engine: no rounding between them
+    # Both sides on one engine: no rounding between them.
+    translator = translator.seeing("what_if").asked_in(options)
     asked = compile_ops((), translator, text, options)
     compiled = compile_ops(ops, translator, asked.source, options)
     changed = translator.edited(compiled.edits, ops_to_json(ops))

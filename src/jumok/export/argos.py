@@ -30,6 +30,7 @@ from jumok.evaluation.report import paired_interval
 from jumok.export import argos_sentences, ctranslate2, sentencepiece
 from jumok.export.format import WriteOptions
 from jumok.export.parity import SHOWN, Sample
+from jumok.text.foreign import ForeignTokenizer
 
 TYPES = ctranslate2.TYPES
 NEEDS = ("ctranslate2", "sentencepiece", "protobuf", "onnx")
@@ -69,6 +70,12 @@ def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     if not loaded.tokenizers.shared:
         raise ConfigError(
             "this model cannot be exported to argos: its two languages have vocabularies of their own",
+            code="unsupported",
+        )
+    if isinstance(loaded.tokenizers.target, ForeignTokenizer):
+        raise ConfigError(
+            "this model cannot be exported to argos: its tokenizer came from another program",
+            hint="export it to ctranslate2, which Argos Translate is made of",
             code="unsupported",
         )
     (folder / MODEL).mkdir()

@@ -19,11 +19,13 @@ from jumok.answers import Answer, ranked
 from jumok.checkpoint.model import LoadedModel
 from jumok.config import RunConfig, TransformerConfig
 from jumok.errors import ModelError
+from jumok.export.foreign_files import every_row, names_in_order
 from jumok.export.format import WriteOptions
 from jumok.export.layouts import position_table, projections, table_rows
 from jumok.native.library import thread_count
 from jumok.native.shortlist import NO_TEXT
-from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, SPECIALS, UNK
+from jumok.text.foreign import ForeignTokenizer
+from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, SPECIALS, UNK, Tokenizer
 
 TYPES = ("float32", "int8")
 NEEDS = ("ctranslate2",)
@@ -182,32 +184,78 @@ def make_spec(loaded: LoadedModel, spell: Spell = str) -> Any:
 
     config, ours = loaded.config.model, loaded.model.state_dict()
     assert isinstance(config, TransformerConfig)
-    how = {"pre_norm": config.norm == "pre", "rotary_dim": 0 if config.positions == "rotary" else None}
+    how = described(config)
     spec = transformer_spec.TransformerSpec(
         transformer_spec.TransformerEncoderSpec(config.encoder_layers, config.heads, **how),
         transformer_spec.TransformerDecoderSpec(config.decoder_layers, config.heads, **how),
     )
-    source, target = loaded.tokenizers.text_source, loaded.tokenizers.target
-    spec.register_source_vocabulary([spell(piece) for piece in source.pieces(range(source.size))])
-    spec.register_target_vocabulary([spell(piece) for piece in target.pieces(range(target.size))])
-    bos, _, eos, unk = SPECIALS
+    source, target = (
+        list(map(spell, names_of(one))) for one in (loaded.tokenizers.text_source, loaded.tokenizers.target)
+    )
+    spec.register_source_vocabulary(source)
+    spec.register_target_vocabulary(target)
+    bos, _, eos, unk = target[: len(SPECIALS)]
     spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = bos, eos, unk
-    spec.config.decoder_start_token, spec.config.layer_norm_epsilon = bos, 1e-5
+    spec.config.decoder_start_token, spec.config.layer_norm_epsilon = bos, config.norm_epsilon
     spec.config.add_source_bos, spec.config.add_source_eos = False, True
 
     spec.encoder.embeddings[0].weight = array(ours["source_embedding.weight"])
     spec.decoder.embeddings.weight = array(ours["target_embedding.weight"])
     output = "target_embedding.weight" if config.tied else "output.weight"
     spec.decoder.projection.weight = array(ours[output])
+    if config.logits_bias:
+        spec.decoder.projection.bias = array(ours["logits_bias"])
     for side, stack in (("encoder", spec.encoder), ("decoder", spec.decoder)):
-        if config.positions != "rotary":
-            table = position_table(loaded.model, ours, side, table_rows(loaded.config, POSITIONS))
-            stack.position_encodings.encodings = array(table)
-        for n, layer in enumerate(stack.layer):
-            put_layer(layer, ours, f"{side}.{n}", scaled=config.scaled)
-        if config.norm == "pre":
-            put_norm(stack.layer_norm, ours, f"{side}_norm")
+        put_stack(stack, loaded, ours, side)
     return spec
+
+
+def names_of(tokenizer: Tokenizer) -> list[str]:
+    """A name for each token, which no other has: ours as shown, those from elsewhere as they were."""
+    if isinstance(tokenizer, ForeignTokenizer):
+        return names_in_order(tokenizer, every_row(tokenizer))
+    return tokenizer.pieces(range(tokenizer.size))
+
+
+def described(config: TransformerConfig) -> dict[str, Any]:
+    """What a stack of layers is, in the words of CTranslate2's specification."""
+    from ctranslate2.specs.common_spec import Activation
+
+    kinds = {
+        "relu": Activation.RELU,
+        "gelu": Activation.GELU,
+        "gelu_tanh": Activation.GELUTanh,
+        "silu": Activation.SWISH,
+    }
+    return {
+        "pre_norm": config.norm == "pre",
+        "rotary_dim": 0 if config.positions == "rotary" else None,
+        "activation": kinds[config.activation],
+        "ffn_glu": config.gated,
+        "rms_norm": config.rms_norm,
+        "layernorm_embedding": config.embedding_norm,
+        "relative_attention_bias": config.positions == "relative",
+        "head_dim": config.head_width or None,
+    }
+
+
+def put_stack(spec: Any, loaded: LoadedModel, ours: Weights, side: str) -> None:
+    """One side: positions, layers and the norms around them."""
+    config = loaded.config.model
+    assert isinstance(config, TransformerConfig)
+    spec.scale_embeddings = config.embedding_scaled
+    if config.positions not in ("rotary", "relative"):
+        table = position_table(loaded.model, ours, side, table_rows(loaded.config, POSITIONS))
+        spec.position_encodings.encodings = array(table)
+    for n, layer in enumerate(spec.layer):
+        put_layer(layer, ours, f"{side}.{n}", scaled=config.scaled)
+        if config.positions == "relative":
+            layer.self_attention.relative_attention_bias = array(ours[f"{side}_bias.weight"])
+            layer.self_attention.relative_attention_max_distance = np.int32(config.max_distance)
+    if config.embedding_norm:
+        put_norm(spec.layernorm_embedding, ours, "source_norm" if side == "encoder" else "target_norm")
+    if config.norm == "pre":
+        put_norm(spec.layer_norm, ours, f"{side}_norm")
 
 
 def put_layer(spec: Any, ours: Weights, name: str, *, scaled: bool) -> None:
@@ -219,6 +267,8 @@ def put_layer(spec: Any, ours: Weights, name: str, *, scaled: bool) -> None:
         put_attention(spec.attention, ours, f"{name}.cross", names, scaled=scaled)
         put_norm(spec.attention.layer_norm, ours, f"{name}.add_cross.norm")
     put_linear(spec.ffn.linear_0, ours, f"{name}.feedforward.inner")
+    if f"{name}.feedforward.gate.weight" in ours:
+        put_linear(spec.ffn.linear_0_noact, ours, f"{name}.feedforward.gate")
     put_linear(spec.ffn.linear_1, ours, f"{name}.feedforward.outer")
     put_norm(spec.ffn.layer_norm, ours, f"{name}.add_feedforward.norm")
 
@@ -237,7 +287,9 @@ def put_linear(spec: Any, ours: Weights, name: str) -> None:
 
 
 def put_norm(spec: Any, ours: Weights, name: str) -> None:
-    spec.gamma, spec.beta = array(ours[f"{name}.weight"]), array(ours[f"{name}.bias"])
+    spec.gamma = array(ours[f"{name}.weight"])
+    if f"{name}.bias" in ours:
+        spec.beta = array(ours[f"{name}.bias"])
 
 
 def array(tensor: Tensor) -> NDArray[np.float32]:

@@ -4,11 +4,13 @@ Letters in shapes: B batch, S source, T tokens written so far, D width, H heads,
 """
 
 from importlib import import_module
-from math import sqrt
+from math import pi, sqrt
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from jumok.nn.layers import EPSILON, Activation
 
 OPSET, IR = 17, 8
 """The oldest that have layer norm as one operator: programs of 2022 and later read them."""
@@ -87,14 +89,38 @@ class Graph:
         rows = self.add("Gather", self.weight(name, table), ids)
         return rows if scale == 1 else self.add("Mul", rows, self.number(scale))
 
-    def log_probs(self, name: str, table: Tensor, states: str) -> str:
-        """log softmax(states W^T): states (B, D), table (V, D) -> (B, V)."""
-        logits = self.add("Gemm", states, self.weight(name, table), transB=1)
+    def log_probs(self, name: str, table: Tensor, states: str, bias: Tensor | None = None) -> str:
+        """log softmax(states W^T + b): states (B, D), table (V, D), bias (V,) -> (B, V)."""
+        added = [] if bias is None else [self.weight("logits_bias", bias)]
+        logits = self.add("Gemm", states, self.weight(name, table), *added, transB=1)
         return self.add("LogSoftmax", logits, axis=-1)
 
-    def layer_norm(self, x: str, name: str, weight: Tensor, bias: Tensor) -> str:
+    def layer_norm(self, x: str, name: str, weight: Tensor, bias: Tensor, epsilon: float = EPSILON) -> str:
         names = (self.weight(f"{name}.weight", weight), self.weight(f"{name}.bias", bias))
-        return self.add("LayerNormalization", x, *names, axis=-1, epsilon=1e-5)
+        return self.add("LayerNormalization", x, *names, axis=-1, epsilon=epsilon)
+
+    def rms_norm(self, x: str, name: str, weight: Tensor, epsilon: float) -> str:
+        """x / sqrt(mean(x²) + epsilon) * weight."""
+        square = self.add("ReduceMean", self.add("Mul", x, x), axes=[-1], keepdims=1)
+        root = self.add("Sqrt", self.add("Add", square, self.number(epsilon)))
+        return self.add("Mul", self.add("Div", x, root), self.weight(f"{name}.weight", weight))
+
+    def activate(self, x: str, activation: Activation) -> str:
+        """Of numbers between two matrices; the operators of these names are younger than our opset."""
+        half, one = self.number(0.5), self.number(1.0)
+        match activation:
+            case "relu":
+                return self.add("Relu", x)
+            case "silu":
+                return self.add("Mul", x, self.add("Sigmoid", x))
+            case "gelu":
+                inner = self.add("Erf", self.add("Mul", x, self.number(sqrt(0.5))))
+            case "gelu_tanh":
+                cubed = self.add("Mul", self.add("Mul", x, self.add("Mul", x, x)), self.number(0.044715))
+                inner = self.add(
+                    "Tanh", self.add("Mul", self.add("Add", x, cubed), self.number(sqrt(2 / pi)))
+                )
+        return self.add("Mul", self.add("Mul", x, half), self.add("Add", inner, one))
 
     def size(self, x: str, axis: int) -> str:
         """One entry of the shape, as a single number."""
@@ -127,11 +153,18 @@ class Graph:
         places = self.count(self.integer(0), self.size(source, 1))
         return self.add("Less", places, self.unsqueeze(lengths, 1))
 
-    def attention(self, query: str, key: str, value: str, mask: str | None, width: int | None) -> str:
-        """softmax(Q K^T / sqrt(d_k)) V, heads joined: (B, H, T, K) -> (B, T, D). No width: not divided."""
+    def attention(
+        self, query: str, key: str, value: str, mask: str | None, width: int | None, bias: str | None = None
+    ) -> str:
+        """softmax(Q K^T / sqrt(d_k) + bias) V, heads joined: (B, H, T, K) -> (B, T, D).
+
+        No width: not divided.
+        """
         scores = self.add("MatMul", query, self.add("Transpose", key, perm=[0, 1, 3, 2]))
         if width is not None:
             scores = self.add("Mul", scores, self.number(1 / sqrt(width)))
+        if bias is not None:
+            scores = self.add("Add", scores, bias)
         weights = self.add("Softmax", scores, axis=-1) if mask is None else self.masked_softmax(scores, mask)
         context = self.add("Transpose", self.add("MatMul", weights, value), perm=[0, 2, 1, 3])
         return self.reshape(context, 0, 0, -1)

@@ -20,10 +20,16 @@ from jumok.checkpoint.model import LoadedModel, pack
 from jumok.config import RunConfig, TransformerConfig
 from jumok.decoding.search import log_softmax
 from jumok.errors import ConfigError
+from jumok.export.foreign_files import foreign_files
 from jumok.export.format import WriteOptions
-from jumok.export.layouts import LAYOUTS, Layout, layout_weights, table_rows
-from jumok.export.spelling import IDS, suppressed, tokenizer_file
-from jumok.text.tokenizer import BOS, EOS, PAD, SPECIALS
+from jumok.export.kept_rows import KeptRows, kept_rows, saved_rows, trimmed
+from jumok.export.layouts import ACTIVATIONS, T5, Layout, layout_of, layout_weights, table_rows
+from jumok.export.spelling import suppressed, tokenizer_file
+from jumok.export.t5 import t5_config, t5_reasons, t5_weights
+from jumok.nn.layers import EPSILON
+from jumok.text.foreign import ForeignTokenizer
+from jumok.text.frame import closed
+from jumok.text.tokenizer import EOS, SPECIALS
 
 TYPES = ("float32",)
 NEEDS = ("transformers",)
@@ -51,16 +57,39 @@ def check(config: RunConfig) -> list[str]:
     if not model.residual:
         reasons.append("model.residual=false: every layout adds a sub-layer's result to its input")
     if model.norm == "none":
-        reasons.append("model.norm=none: every layout has layer norms")
-    elif (model.norm, model.positions) not in LAYOUTS:
-        reasons.append(_NO_POSITIONS[model.positions])
+        return [*reasons, "model.norm=none: every layout has layer norms"]
+    return [*reasons, *unheld(model)]
+
+
+def unheld(model: TransformerConfig) -> list[str]:
+    """Which settings no layout has, or not together."""
+    layout = layout_of(model)
+    if layout is None:
+        alone = model.embedding_norm and model.positions in ("sinusoidal", "relative")
+        return [_NO_NORM if alone else _NO_POSITIONS[model.positions]]
+    if layout is T5:
+        return t5_reasons(model)
+    reasons = []
+    if model.rms_norm:
+        reasons.append("model.rms_norm=true: only T5 has it, with model.positions=relative")
+    if model.gated:
+        reasons.append("model.gated=true: only T5 has a gate, with model.positions=relative")
+    if model.norm_epsilon != EPSILON:
+        reasons.append(
+            f"model.norm_epsilon={model.norm_epsilon:g}: norms of the {layout.type} layout add {EPSILON:g}"
+        )
+    if model.heads * model.d_k != model.width:
+        whole = f"the {layout.type} layout gives each of {model.heads} heads its share of {model.width}"
+        reasons.append(f"model.head_width={model.head_width}: {whole}")
     return reasons
 
 
+_NO_NORM = "model.embedding_norm=true: only BART and mBART norm their embeddings, and learn their positions"
 _NO_POSITIONS = {
     "learned": "model.positions=learned with model.norm=post: BART norms the embeddings once more, "
     "and Marian computes its positions",
     "rotary": "model.positions=rotary: no layout for translation turns queries and keys",
+    "relative": "model.positions=relative: only T5 has them, with model.norm=pre and model.rms_norm=true",
     "none": "model.positions=none: every layout adds positions",
 }
 
@@ -71,22 +100,50 @@ def write(loaded: LoadedModel, folder: Path, options: WriteOptions) -> None:
     assert isinstance(model, TransformerConfig)
     if not loaded.tokenizers.shared:
         raise ConfigError("each side has a vocabulary of its own, and AutoTokenizer reads one for both")
-    layout = LAYOUTS[model.norm, model.positions]
-    rows = table_rows(config, ROWS)
+    layout = layout_of(model)
+    assert layout is not None
+    rows, kept = table_rows(config, ROWS), kept_rows(loaded, at_pad=layout is T5)
     options.progress("laying out the weights", 0, None)
+    network, model = trimmed(loaded, kept)
+    if layout is T5:
+        weights = t5_weights(network.state_dict(), model)
+    else:
+        weights = layout_weights(network, model, layout, rows)
+    tokenizers = loaded.tokenizers
     files = {
-        WEIGHTS: pack(layout_weights(loaded.model, model, layout, rows), WEIGHTS),
-        "config.json": dump_json(_config(model, layout, rows, loaded.tokenizers.target.size)),
-        "generation_config.json": dump_json(_generation_config(config)),
-        "tokenizer.json": dump_json(tokenizer_file(loaded.tokenizers.target)),
-        "tokenizer_config.json": dump_json(_tokenizer_config(config)),
+        WEIGHTS: pack(weights, WEIGHTS),
+        "config.json": dump_json(_config(model, layout, rows, kept)),
+        "generation_config.json": dump_json(_generation_config(loaded, layout, kept)),
         "README.md": _readme(config, layout, loaded.info).encode(),
     }
+    if isinstance(tokenizers.target, ForeignTokenizer):
+        files |= foreign_files(tokenizers.target, tokenizers.frame, kept, config, layout.type)
+    else:
+        files["tokenizer.json"] = dump_json(tokenizer_file(tokenizers.target))
+        files["tokenizer_config.json"] = dump_json(_tokenizer_config(config))
+    kept.save(folder)
     for name, data in files.items():
         (folder / name).write_bytes(data)
 
 
-def _config(model: TransformerConfig, layout: Layout, rows: int, vocabulary: int) -> dict[str, Any]:
+def _config(model: TransformerConfig, layout: Layout, rows: int, kept: KeptRows) -> dict[str, Any]:
+    vocabulary = len(kept.ids)
+    return {
+        "model_type": layout.type,
+        "architectures": [layout.architecture],
+        "is_encoder_decoder": True,
+        "dtype": "float32",
+        "vocab_size": vocabulary,
+        **(t5_config(model) if layout is T5 else _shapes(model, layout, rows, vocabulary)),
+        "tie_word_embeddings": model.tied,
+        **kept.special,
+        "decoder_start_token_id": kept.start,
+        "forced_eos_token_id": None,
+    }
+
+
+def _shapes(model: TransformerConfig, layout: Layout, rows: int, vocabulary: int) -> dict[str, Any]:
+    """The settings of layouts that name their weights as Marian does."""
     sides = {
         f"{side}_{name}": value
         for side in ("encoder", "decoder")
@@ -97,37 +154,35 @@ def _config(model: TransformerConfig, layout: Layout, rows: int, vocabulary: int
         )
     }
     return {
-        "model_type": layout.type,
-        "architectures": [layout.architecture],
-        "is_encoder_decoder": True,
-        "dtype": "float32",
-        "vocab_size": vocabulary,
         **({"decoder_vocab_size": vocabulary} if layout.type == "marian" else {}),
         "d_model": model.width,
         **sides,
         "max_position_embeddings": rows,
-        "activation_function": "relu",
-        "scale_embedding": True,
+        "activation_function": ACTIVATIONS[model.activation],
+        "scale_embedding": model.embedding_scaled,
         "static_position_embeddings": layout.waves,
-        "tie_word_embeddings": model.tied,
         "dropout": model.dropout,
-        **IDS,
-        "decoder_start_token_id": BOS,
-        "forced_eos_token_id": None,
     }
 
 
-def _generation_config(config: RunConfig) -> dict[str, Any]:
-    decoding = config.decoding
+def _generation_config(loaded: LoadedModel, layout: Layout, kept: KeptRows) -> dict[str, Any]:
+    config = loaded.config
+    decoding, (encoder, decoder) = config.decoding, config.model.depths
+    known, tokenizers = kept.theirs, loaded.tokenizers
+    first = () if tokenizers.frame.slots else tokenizers.opening
+    # The package makes T5 room to remember as many layers of the decoder as the encoder has.
+    forgets = layout is T5 and decoder > encoder
     return {
+        **({"use_cache": False} if forgets else {}),
         "num_beams": decoding.beam,
         "length_penalty": decoding.length_penalty,
         "max_new_tokens": min(decoding.max_len, table_rows(config)),
         **({"min_new_tokens": decoding.min_len} if decoding.min_len else {}),
         "no_repeat_ngram_size": decoding.no_repeat_ngram,
-        "suppress_tokens": suppressed(),
-        **IDS,
-        "decoder_start_token_id": BOS,
+        "suppress_tokens": [known[i] for i in suppressed() if i in known],
+        **({"forced_bos_token_id": known[first[0]]} if first else {}),
+        **kept.special,
+        "decoder_start_token_id": kept.start,
     }
 
 
@@ -192,24 +247,27 @@ class TransformersAnswerer:
         finally:
             if shown:
                 quiet.enable_progress_bar()
+        self.rows = saved_rows(folder, self.model.config.vocab_size)
 
     @torch.inference_mode()
     def answer(
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
     ) -> list[Answer]:
         """The best answer to each source; all are searched up to the largest limit, and cut at their own."""
-        ids, mask = padded(sources)  # (B, S)
+        ids, mask = padded([self.rows.away(closed(source)) for source in sources])  # (B, S)
         rows = self.model.generate(
             input_ids=ids,
             attention_mask=mask.long(),
             num_beams=beam,
             length_penalty=length_penalty if beam > 1 else 1.0,
-            max_new_tokens=min(max(limits), self.model.config.max_position_embeddings),
+            max_new_tokens=min(
+                max(limits), getattr(self.model.config, "max_position_embeddings", max(limits))
+            ),
             min_new_tokens=0,  # whatever the folder's own settings are, a comparison is without them
             no_repeat_ngram_size=0,
         )
         return [
-            self.given(source, row[:limit])
+            self.given(source, self.rows.back(row[:limit]))
             for source, row, limit in zip(sources, rows[:, 1:].tolist(), limits, strict=True)
         ]
 
@@ -217,12 +275,12 @@ class TransformersAnswerer:
         """An answer with the model's log-probability of it, from one more pass over source and answer."""
         finished = EOS in row
         tokens = row[: row.index(EOS) + 1] if finished else row
-        target = torch.tensor([tokens])  # (1, T)
-        ids, mask = padded([source])
+        target = torch.tensor([self.rows.away(tokens)])  # (1, T)
+        ids, mask = padded([self.rows.away(closed(source))])
         logits = self.model(
             input_ids=ids,
             attention_mask=mask.long(),
-            decoder_input_ids=F.pad(target[:, :-1], (1, 0), value=BOS),
+            decoder_input_ids=F.pad(target[:, :-1], (1, 0), value=self.rows.start),
             use_cache=False,
         ).logits
         log_probs = log_softmax(logits).gather(2, target[:, :, None]).flatten()  # (T,)
@@ -233,7 +291,9 @@ open = TransformersAnswerer  # noqa: A001
 
 
 def padded(sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Each source with its end, in a rectangle (B, S), as that library reads it; and where it is real."""
-    S = max(map(len, sources)) + 1
-    ids = torch.tensor([[*source, EOS, *[PAD] * (S - 1 - len(source))] for source in sources])
-    return ids, torch.arange(S) < torch.tensor([[len(source) + 1] for source in sources])
+    """Whole sources in a rectangle (B, S), as that library reads it, and where it is real."""
+    S = max(map(len, sources))
+    ids = torch.tensor(
+        [[*source, *[0] * (S - len(source))] for source in sources]
+    )  # what is masked is not read
+    return ids, torch.arange(S) < torch.tensor([[len(source)] for source in sources])

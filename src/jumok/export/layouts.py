@@ -1,11 +1,15 @@
 """Which layout of the `transformers` package computes what ours does, and the weights by their names there.
 
-Marian, Pegasus and Blenderbot name their weights alike. What differs is where the norms stand and how tokens
-know their positions:
+Marian, Pegasus, Blenderbot, BART and mBART name their weights alike. What differs is where the norms stand,
+how tokens know their positions, and whether their embeddings go through a norm:
 
     Marian       post-norm   waves
     Pegasus      pre-norm    waves
     Blenderbot   pre-norm    a learned table
+    BART         post-norm   a learned table   normed embeddings
+    mBART        pre-norm    a learned table   normed embeddings
+
+T5 is another house (`t5.py`): RMSNorm before each sub-layer, relative positions, and no biases at all.
 
 Our waves alternate, sine and cosine of each frequency in turn; theirs are all sines, then all cosines. The
 axis of width D has no order of its own, so all weights are moved to their order: the numbers stay the same.
@@ -30,15 +34,30 @@ class Layout:
     """`model_type` in its config.json."""
     architecture: str
     """The class that loads it."""
-    waves: bool
+    waves: bool = False
     """Positions are sines, then cosines; else a learned table."""
+    offset: int = 0
+    """Rows of the table before that of the first position."""
 
 
 LAYOUTS = {
-    ("post", "sinusoidal"): Layout("marian", "MarianMTModel", waves=True),
-    ("pre", "sinusoidal"): Layout("pegasus", "PegasusForConditionalGeneration", waves=True),
-    ("pre", "learned"): Layout("blenderbot", "BlenderbotForConditionalGeneration", waves=False),
+    ("post", "sinusoidal", False): Layout("marian", "MarianMTModel", waves=True),
+    ("pre", "sinusoidal", False): Layout("pegasus", "PegasusForConditionalGeneration", waves=True),
+    ("pre", "learned", False): Layout("blenderbot", "BlenderbotForConditionalGeneration"),
+    ("post", "learned", True): Layout("bart", "BartForConditionalGeneration", offset=2),
+    ("pre", "learned", True): Layout("mbart", "MBartForConditionalGeneration", offset=2),
 }
+"""By where norms stand, the kind of positions, and whether embeddings are normed."""
+T5 = Layout("t5", "T5ForConditionalGeneration")
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu_tanh": "gelu_pytorch_tanh", "silu": "silu"}
+
+
+def layout_of(config: TransformerConfig) -> Layout | None:
+    """The layout that has these norms and positions; None: there is none."""
+    if config.positions == "relative":
+        return T5 if config.norm == "pre" and config.rms_norm and not config.embedding_norm else None
+    return LAYOUTS.get((config.norm, config.positions, config.embedding_norm))
+
 
 ATTENTION = {"attention": "self_attn", "cross": "encoder_attn"}
 NORMS = {
@@ -60,12 +79,18 @@ def layout_weights(model: Seq2Seq, config: TransformerConfig, layout: Layout, ro
     for side in ("encoder", "decoder"):
         if not config.tied:  # nothing is tied then, not even the two sides: each has its own copy
             theirs[f"model.{side}.embed_tokens.weight"] = theirs["model.shared.weight"]
-        theirs[f"model.{side}.embed_positions.weight"] = position_table(model, ours, side, rows)[:, order]
+        table = position_table(model, ours, side, rows)[:, order]
+        table = torch.cat((table.new_zeros(layout.offset, config.width), table))
+        theirs[f"model.{side}.embed_positions.weight"] = table
+        if config.embedding_norm:
+            norm = "source_norm" if side == "encoder" else "target_norm"
+            theirs |= _outputs(ours, norm, f"model.{side}.layernorm_embedding", order)
         if config.norm == "pre":
             theirs |= _outputs(ours, f"{side}_norm", f"model.{side}.layer_norm", order)
         for n in range(getattr(config, f"{side}_layers")):
             theirs |= _layer(ours, f"{side}.{n}", f"model.{side}.layers.{n}", config, order)
-    theirs["final_logits_bias"] = torch.zeros(1, len(theirs["model.shared.weight"]))
+    none = torch.zeros(len(theirs["model.shared.weight"]))
+    theirs["final_logits_bias"] = ours.get("logits_bias", none)[None]
     return theirs
 
 
@@ -94,7 +119,7 @@ def _layer(
             continue
         for letter, (weight, bias) in zip("qkv", queries_keys_values(ours, f"{name}.{kind}"), strict=True):
             # What does not divide by sqrt(d_k) is told to a layout that does by larger queries.
-            scale = 1.0 if config.scaled or letter != "q" else sqrt(config.width // config.heads)
+            scale = 1.0 if config.scaled or letter != "q" else sqrt(config.d_k)
             yield f"{their}.{attention}.{letter}_proj.weight", weight[:, order] * scale
             yield f"{their}.{attention}.{letter}_proj.bias", bias * scale
         yield from _outputs(ours, f"{name}.{kind}.output.linear", f"{their}.{attention}.out_proj", order)
@@ -125,7 +150,7 @@ def projections(ours: Mapping[str, Tensor], name: str) -> list[tuple[Tensor, Ten
     """The matrices that one projection holds: below each other, or one for each head."""
     if f"{name}.linear.weight" in ours:
         weight, bias = ours[f"{name}.linear.weight"], ours[f"{name}.linear.bias"]
-        parts = len(weight) // weight.shape[1]
+        parts = {"project": 3, "project_query": 1, "project_memory": 2}[name.rpartition(".")[2]]
         return list(zip(weight.chunk(parts), bias.chunk(parts), strict=True))
     weight, bias = ours[f"{name}.weight"], ours[f"{name}.bias"]  # (parts, H, D, K), (parts, H, 1, K)
     return [(w.mT.flatten(0, 1), b.flatten()) for w, b in zip(weight, bias, strict=True)]

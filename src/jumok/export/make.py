@@ -22,6 +22,7 @@ from jumok.config import RunConfig
 from jumok.data.builtin import reads_pictures
 from jumok.data.corpus import Corpus
 from jumok.errors import ConfigError, RunError, ThresholdError
+from jumok.export.directions import begin_alike, check_tags, compared_in
 from jumok.export.format import Format, WriteOptions, find_format
 from jumok.export.parity import USUAL, Sample, Thresholds, certificate, compare, shown
 from jumok.export.shortlist import certify_shortlist, write_shortlist
@@ -121,6 +122,7 @@ def export_model(
     A ThresholdError if it does not agree well enough.
     """
     chosen = check_order(order, loaded.config, quantised=loaded.info.get("weights") == "int8")
+    check_tags(order.format, loaded.tokenizers.frame)
     loaded.model.float().eval()
     work = order.out.with_name(f"{order.out.name}.tmp-{secrets.token_hex(4)}")
     try:
@@ -152,7 +154,8 @@ def certify(
     loaded: LoadedModel, chosen: Format, folder: Path, order: ExportOrder, sample: Sample, progress: Progress
 ) -> dict[str, Any]:
     """The certificate of what lies in the folder."""
-    comparison = compare(loaded, chosen.open(folder), sample, progress)
+    loaded = compared_in(loaded, order.languages)
+    comparison = compare(loaded, begin_alike(chosen.open(folder), loaded), sample, progress)
     packages = ("torch", "numpy", *chosen.NEEDS)
     about = {
         "format": order.format,

@@ -7,6 +7,7 @@ from typing import Any
 
 from jumok.checkpoint.checkpoints import load_model
 from jumok.export import make
+from jumok.export.directions import check_tags, compared_in
 from jumok.export.format import find_format
 from jumok.export.make import ExportOrder, check_order
 from jumok.export.parity import read_thresholds
@@ -52,6 +53,8 @@ def export_model(  # noqa: PLR0913  most have a default
         learned = () if shortlist is True else tuple(map(str, shortlist))
         order = replace(order, shortlist=training_data(loaded.config.data, learned))
     check_order(order, loaded.config, quantised=loaded.info.get("weights") == "int8")
-    sample = find_sample(loaded.config.data, str(source), str(target), sentences)
+    check_tags(format, loaded.tokenizers.frame)
+    facing = compared_in(loaded, languages)
+    sample = find_sample(facing.config.data, str(source), str(target), sentences)
     told(f"comparing on {len(sample.sources):,} sentences of {sample.name}")
     return make.export_model(loaded, order, sample, progress)

@@ -78,6 +78,8 @@ class NativeAnswerer:
 
     def __init__(self, model: NativeModel, shortlist: Shortlist | None = None) -> None:
         self.model, self.shortlist = model, shortlist
+        self.opening: tuple[int, ...] = ()
+        """What every answer begins with."""
         self.lengths: list[int] = []
         """Tokens of each list so far."""
 
@@ -85,6 +87,10 @@ class NativeAnswerer:
         self, sources: Sequence[Sequence[int]], limits: Sequence[int], *, beam: int, length_penalty: float
     ) -> list[Answer]:
         options = SearchOptions(beam=beam, length_penalty=length_penalty, keep=1)
-        lists = None if self.shortlist is None else [self.shortlist.ids(source) for source in sources]
+        begins = [self.opening] * len(sources) if self.opening else None
+        lists = None
+        if self.shortlist is not None:
+            lists = [self.shortlist.ids(source, self.opening) for source in sources]
         self.lengths += map(len, lists or ())
-        return [best for best, *_ in self.model.search(sources, limits, options, shortlists=lists)]
+        found = self.model.search(sources, limits, options, prefixes=begins, shortlists=lists)
+        return [best for best, *_ in found]

@@ -13,6 +13,7 @@ from jumok.config import TransformerConfig
 from jumok.export.graph import Graph, Shape
 from jumok.export.layouts import projections
 from jumok.models.transformer import TransformerSeq2Seq
+from jumok.nn.relative import buckets_of
 
 BASE = 10_000.0
 
@@ -27,21 +28,38 @@ class Stack:
 
     @property
     def head(self) -> int:
-        return self.config.width // self.config.heads
+        return self.config.d_k
 
     def embed(self, side: str, ids: str, positions: str) -> str:
         """Tokens (B, L) at positions (L,) -> (B, L, D)."""
         name = f"{side}_embedding.weight"
-        x = self.graph.embed(name, self.weights[name], ids, self.config.width**0.5)
+        scale = self.config.width**0.5 if self.config.embedding_scaled else 1.0
+        x = self.graph.embed(name, self.weights[name], ids, scale)
         match self.config.positions:
             case "sinusoidal":
-                return self.graph.add("Add", x, self.waves(positions, self.config.width))
+                x = self.graph.add("Add", x, self.waves(positions, self.config.width))
             case "learned":
                 table = f"{side}_positions.table"
                 rows = self.graph.embed(table, self.weights[table], positions)
-                return self.graph.add("Add", x, rows)
+                x = self.graph.add("Add", x, rows)
             case _:
-                return x
+                pass
+        return self.norm(x, f"{side}_norm")
+
+    def bias(self, side: str, queries: str, keys: str) -> str | None:
+        """What relative positions add to the scores of queries and keys at these positions, (H, T, S)."""
+        name, most = f"{side}_bias.weight", self.config.max_distance
+        if name not in self.weights:
+            return None
+        graph = self.graph
+        apart = buckets_of(
+            torch.arange(-most, most + 1), self.config.buckets, most, both=side == "encoder"
+        )  # beyond `most` nothing changes any more
+        table = graph.weight(f"{side}_bias.by_distance", self.weights[name][apart])  # (2 · most + 1, H)
+        distance = graph.add("Sub", graph.unsqueeze(keys, 0), graph.unsqueeze(queries, 1))  # (T, S)
+        near = graph.add("Clip", distance, graph.integer(-most), graph.integer(most))
+        rows = graph.add("Gather", table, graph.add("Add", near, graph.integer(most)))  # (T, S, H)
+        return graph.add("Transpose", rows, perm=[2, 0, 1])
 
     def angles(self, positions: str, width: int) -> str:
         """p / 10000^(2i / D): positions (L,) -> (L, D / 2)."""
@@ -79,7 +97,7 @@ class Stack:
         weight, bias = torch.cat([w for w, _ in parts]), torch.cat([b for _, b in parts])
         y = self.graph.linear(x, name, weight, bias)
         heads = []
-        for part in self.graph.split(y, [self.config.width] * len(parts), axis=2):
+        for part in self.graph.split(y, [self.config.heads * self.head] * len(parts), axis=2):
             split = self.graph.reshape(part, 0, 0, self.config.heads, self.head)
             heads.append(self.graph.add("Transpose", split, perm=[0, 2, 1, 3]))
         return heads
@@ -91,12 +109,18 @@ class Stack:
             return [query, key, value]
         return [self.turned(query, positions), self.turned(key, positions), value]
 
-    def attend(self, name: str, query: str, key: str, value: str, mask: str | None) -> str:
+    def attend(
+        self, name: str, query: str, key: str, value: str, mask: str | None, bias: str | None = None
+    ) -> str:
         width = self.head if self.config.scaled else None
-        return self.linear(self.graph.attention(query, key, value, mask, width), f"{name}.output.linear")
+        context = self.graph.attention(query, key, value, mask, width, bias)
+        return self.linear(context, f"{name}.output.linear")
 
     def feedforward(self, x: str, name: str) -> str:
-        hidden = self.graph.add("Relu", self.linear(x, f"{name}.feedforward.inner"))
+        inner = self.linear(x, f"{name}.feedforward.inner")
+        hidden = self.graph.activate(inner, self.config.activation)
+        if self.config.gated:
+            hidden = self.graph.add("Mul", hidden, self.linear(x, f"{name}.feedforward.gate"))
         return self.linear(hidden, f"{name}.feedforward.outer")
 
     def residual(self, x: str, name: str, sublayer: Callable[[str], str]) -> str:
@@ -107,10 +131,13 @@ class Stack:
         return y if before else self.norm(y, f"{name}.norm")
 
     def norm(self, x: str, name: str) -> str:
-        """The layer norm of this name, if the model has it."""
+        """The norm of this name, if the model has it."""
         if f"{name}.weight" not in self.weights:
             return x
-        return self.graph.layer_norm(x, name, self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+        weight, epsilon = self.weights[f"{name}.weight"], self.config.norm_epsilon
+        if self.config.rms_norm:
+            return self.graph.rms_norm(x, name, weight, epsilon)
+        return self.graph.layer_norm(x, name, weight, self.weights[f"{name}.bias"], epsilon)
 
 
 def encoder_graph(model: TransformerSeq2Seq, config: TransformerConfig) -> Graph:
@@ -122,13 +149,13 @@ def encoder_graph(model: TransformerSeq2Seq, config: TransformerConfig) -> Graph
     real = graph.real_tokens(source, lengths)
     mask = graph.unsqueeze(real, 1, 2)  # (B, 1, 1, S)
     positions = graph.count(graph.integer(0), graph.size(source, 1))
-    x = stack.embed("source", source, positions)
+    x, bias = stack.embed("source", source, positions), stack.bias("encoder", positions, positions)
     for n in range(config.encoder_layers):
         name = f"encoder.{n}"
 
         def attend(y: str, name: str = f"{name}.attention") -> str:
             query, key, value = stack.self_projections(y, name, positions)
-            return stack.attend(name, query, key, value, mask)
+            return stack.attend(name, query, key, value, mask, bias)
 
         x = stack.residual(x, f"{name}.add_attention", attend)
         x = stack.residual(x, f"{name}.add_feedforward", lambda y, name=name: stack.feedforward(y, name))  # type: ignore[misc]
@@ -163,18 +190,26 @@ def step_graph(model: TransformerSeq2Seq, config: TransformerConfig) -> Graph:
     written = graph.size(given["keys_0"], 2)
     positions = graph.count(written, graph.add("Add", written, graph.integer(1)))  # (1,)
     x = stack.embed("target", graph.unsqueeze(token, 1), positions)  # (B, 1, D)
+    before = graph.count(graph.integer(0), graph.add("Add", written, graph.integer(1)))  # and the last one
+    bias = stack.bias("decoder", positions, before)
     for n in range(config.decoder_layers):
-        x = decoder_layer(stack, x, n, positions, given, mask)
+        x = decoder_layer(stack, x, n, (positions, bias), given, mask)
     x = graph.add("Squeeze", stack.norm(x, "decoder_norm"), graph.integers(1))  # (B, D)
     name = "target_embedding.weight" if config.tied else "output.weight"
     vocabulary = len(stack.weights[name])
-    graph.output("log_probs", graph.log_probs(name, stack.weights[name], x), ["batch", vocabulary])
+    log_probs = graph.log_probs(name, stack.weights[name], x, stack.weights.get("logits_bias"))
+    graph.output("log_probs", log_probs, ["batch", vocabulary])
     return graph
 
 
-def decoder_layer(stack: Stack, x: str, n: int, positions: str, given: dict[str, str], mask: str) -> str:
-    """One layer for one position x (B, 1, D); hands out its grown keys and values."""
-    graph, name = stack.graph, f"decoder.{n}"
+def decoder_layer(
+    stack: Stack, x: str, n: int, place: tuple[str, str | None], given: dict[str, str], mask: str
+) -> str:
+    """One layer for one position x (B, 1, D); hands out its grown keys and values.
+
+    `place` is that position, and what relative positions add to its scores.
+    """
+    graph, name, (positions, bias) = stack.graph, f"decoder.{n}", place
 
     def attend(y: str) -> str:
         query, *new = stack.self_projections(y, f"{name}.attention", positions)
@@ -184,7 +219,7 @@ def decoder_layer(stack: Stack, x: str, n: int, positions: str, given: dict[str,
             shape: Shape = ["batch", stack.config.heads, "written_after", stack.head]
             graph.output(f"next_{what}_{n}", grown[-1], shape)
         keys, values = grown
-        return stack.attend(f"{name}.attention", query, keys, values, None)
+        return stack.attend(f"{name}.attention", query, keys, values, None, bias)
 
     def look(y: str) -> str:
         (query,) = stack.project(y, f"{name}.cross.project_query")

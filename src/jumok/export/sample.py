@@ -10,7 +10,9 @@ from jumok.data.builtin import BUILTIN, builtin_corpus
 from jumok.data.corpus import open_corpus, read_lines
 from jumok.data.forms import kind_of
 from jumok.errors import ConfigError
+from jumok.export.directions import corpus_pairs
 from jumok.export.parity import Sample
+from jumok.text.frame import Direction
 
 SENTENCES = 1000
 
@@ -28,6 +30,10 @@ def find_sample(data: DataConfig, source: str = "", target: str = "", most: int 
     if data.name in BUILTIN:
         texts = islice(builtin_corpus(data.name, "valid").texts(), most)
         return _sample(f"{data.name}-valid", ((source, tuple(rest)) for source, *rest in texts), data)
+    said = Direction(data.source_language, data.target_language)
+    if several := corpus_pairs((*data.valid_corpora, *data.corpora), said, most):
+        name, found = several
+        return _sample(name, ((source, (target,)) for source, target in found), data)
     for left, right in ((data.valid_source, data.valid_target), (data.source, data.target)):
         if left and Path(left).is_file() and (right or kind_of(left)):
             pairs = islice(open_corpus(left, right, encoding_errors=data.encoding_errors).pairs(), most)

@@ -82,6 +82,7 @@ def certify_shortlist(  # noqa: PLR0913  what a comparison needs, and where it g
     """The part of the certificate that is about the shortlist."""
     shortlist = parse_shortlist((folder / FILE).read_bytes(), loaded.tokenizers, str(folder / FILE))
     answerer = native.open(folder, shortlist)
+    answerer.opening = loaded.tokenizers.opening
     comparison = compare(loaded, answerer, sample, progress, before=before)
     limits = replace(thresholds, equal=None, score=None)
     whole = certificate(loaded, comparison, sample, limits, {})

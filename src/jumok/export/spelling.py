@@ -8,6 +8,9 @@ import json
 from typing import Any
 
 from jumok.decoding.batched import USUAL
+from jumok.export.foreign_files import check_library, every_row, library_file, names_in_order
+from jumok.text.foreign import ForeignTokenizer
+from jumok.text.frame import PLAIN
 from jumok.text.tokenizer import BOS, EOS, FIRST_BYTE, PAD, SPECIALS, Tokenizer
 
 WHITE = r"[\s\x1c-\x1f]+"
@@ -28,6 +31,10 @@ def tokenizer_file(tokenizer: Tokenizer) -> dict[str, Any]:
 
     It cannot take syllables apart: where the tokens are letters it expects letters, and leaves them so.
     """
+    if isinstance(tokenizer, ForeignTokenizer):
+        check_library(tokenizer)
+        every = every_row(tokenizer)
+        return library_file(tokenizer, PLAIN, every, names_in_order(tokenizer, every))
     form: dict[str, Any] = json.loads(tokenizer.to_bytes())
     tidy = [
         *([] if form.pop("jamo", False) else [{"type": "NFC"}]),

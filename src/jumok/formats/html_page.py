@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import ClassVar
 
 from jumok.errors import LimitError
 from jumok.formats.encoding import Encoding, encoding_of, not_text
 from jumok.formats.html_tokens import HtmlToken, html_tokens, with_value
 from jumok.formats.inline import MarkupBuilder, render
-from jumok.formats.segments import Languages, MarkedText, Segment, Tag
-from jumok.formats.spliced import Holes, Piece, segments_of, write_pieces
+from jumok.formats.segments import MarkedText, Segment, Tag
+from jumok.formats.spliced import Holes, Piece, SplicedFormat
 
 LARGEST = 64 << 20
 """Bytes of a page, which is read as a whole."""
@@ -47,20 +47,11 @@ _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORE
 
 
 @dataclass(frozen=True)
-class HtmlFormat:
+class HtmlFormat(SplicedFormat):
     """Pages with any markup; `<html lang>` says the language that they are in now."""
 
-    languages: Languages = Languages()
     name: ClassVar[str] = "html"
     suffixes: ClassVar[tuple[str, ...]] = (".html", ".htm", ".xhtml")
-
-    def read(self, path: Path) -> Iterator[Segment]:
-        """The texts of a page."""
-        return segments_of(self.pieces(path))
-
-    def write(self, path: Path, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
-        """The page with other texts."""
-        write_pieces(self.pieces(path), out, answers)
 
     def pieces(self, path: Path) -> Iterator[Piece]:
         """Texts as holes; everything else is as it was."""

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from jumok.errors import LimitError
 from jumok.formats.encoding import Encoding, read_text
 from jumok.formats.html_page import LARGEST, page_pieces
 from jumok.formats.markdown_inline import InlineRun, NotFoundError, inline_runs
-from jumok.formats.segments import Languages, MarkedText, Segment
-from jumok.formats.spliced import Holes, Piece, segments_of, write_pieces
+from jumok.formats.segments import MarkedText, Segment
+from jumok.formats.spliced import Holes, Piece, SplicedFormat
 
 if TYPE_CHECKING:
     from markdown_it.token import Token as MarkdownToken
@@ -23,36 +23,26 @@ FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\r?\n.*?\n\1[ \t]*(?:\r?\n|\Z)",
 
 
 @dataclass(frozen=True)
-class MarkdownFormat:
+class MarkdownFormat(SplicedFormat):
     """Code, front matter, link targets and reference definitions are never touched."""
 
-    languages: Languages = Languages()
     name: ClassVar[str] = "md"
     suffixes: ClassVar[tuple[str, ...]] = (".md", ".markdown")
 
-    def read(self, path: Path) -> Iterator[Segment]:
-        """The texts of a file."""
-        return segments_of(pieces(path))
-
-    def write(self, path: Path, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
-        """The file with other texts."""
-        write_pieces(pieces(path), out, answers)
-
-
-def pieces(path: Path) -> Iterator[Piece]:
-    """Texts as holes; everything else is as it was."""
-    if (size := path.stat().st_size) > LARGEST:
-        raise LimitError(
-            f"{path.name} has {size >> 20:,} MiB, and a file may have {LARGEST >> 20}",
-            where=str(path),
-            hint="split it into several files",
-        )
-    encoding, text = read_text(path)
-    yield encoding.mark
-    front = FRONT_MATTER.match(text)
-    begin = front.end() if front else 0
-    yield encoding.encode(text[:begin])
-    yield from MarkdownFile(text[begin:], encoding, text.count("\n", 0, begin)).pieces()
+    def pieces(self, path: Path) -> Iterator[Piece]:
+        """Texts as holes; everything else is as it was."""
+        if (size := path.stat().st_size) > LARGEST:
+            raise LimitError(
+                f"{path.name} has {size >> 20:,} MiB, and a file may have {LARGEST >> 20}",
+                where=str(path),
+                hint="split it into several files",
+            )
+        encoding, text = read_text(path)
+        yield encoding.mark
+        front = FRONT_MATTER.match(text)
+        begin = front.end() if front else 0
+        yield encoding.encode(text[:begin])
+        yield from MarkdownFile(text[begin:], encoding, text.count("\n", 0, begin)).pieces()
 
 
 @dataclass(frozen=True)

@@ -3,51 +3,41 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import ClassVar
 
 from jumok.formats.encoding import Encoding, encoded_lines
-from jumok.formats.segments import Languages, MarkedText, Segment
-from jumok.formats.spliced import Hole, Piece, segments_of, write_pieces
+from jumok.formats.segments import MarkedText, Segment
+from jumok.formats.spliced import Hole, Piece, SplicedFormat
 
 LONGEST = 100_000
 """Characters of a paragraph; a file without blank lines is cut at a line's end when it has so many."""
 
 
 @dataclass(frozen=True)
-class PlainFormat:
+class PlainFormat(SplicedFormat):
     """Paragraphs of a text file. What the translator makes of a paragraph is laid out as it was."""
 
-    languages: Languages = Languages()
     name: ClassVar[str] = "txt"
     suffixes: ClassVar[tuple[str, ...]] = (".txt",)
 
-    def read(self, path: Path) -> Iterator[Segment]:
-        """The paragraphs of a file."""
-        return segments_of(pieces(path))
-
-    def write(self, path: Path, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
-        """The file with other paragraphs."""
-        write_pieces(pieces(path), out, answers)
-
-
-def pieces(path: Path) -> Iterator[Piece]:
-    """Paragraphs as holes, and what stands between them."""
-    encoding, lines = encoded_lines(path)
-    yield encoding.mark
-    paragraph, length, first = list[str](), 0, 1
-    for number, line in enumerate(lines, start=1):
-        if paragraph and (not line.strip() or length > LONGEST):
+    def pieces(self, path: Path) -> Iterator[Piece]:
+        """Paragraphs as holes, and what stands between them."""
+        encoding, lines = encoded_lines(path)
+        yield encoding.mark
+        paragraph, length, first = list[str](), 0, 1
+        for number, line in enumerate(lines, start=1):
+            if paragraph and (not line.strip() or length > LONGEST):
+                yield hole("".join(paragraph), first, encoding)
+                paragraph, length = [], 0
+            if not line.strip():
+                yield encoding.encode(line)
+                continue
+            if not paragraph:
+                first = number
+            paragraph.append(line)
+            length += len(line)
+        if paragraph:
             yield hole("".join(paragraph), first, encoding)
-            paragraph, length = [], 0
-        if not line.strip():
-            yield encoding.encode(line)
-            continue
-        if not paragraph:
-            first = number
-        paragraph.append(line)
-        length += len(line)
-    if paragraph:
-        yield hole("".join(paragraph), first, encoding)
 
 
 def hole(paragraph: str, line: int, encoding: Encoding) -> Hole:

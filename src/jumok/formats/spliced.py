@@ -4,12 +4,14 @@ A format that can say where its text stands gives its file as a series of pieces
 writing are then the same walk.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO
+from pathlib import Path
+from typing import IO, ClassVar
 
 from jumok.errors import DataError
-from jumok.formats.segments import MarkedText, Segment
+from jumok.formats.segments import Languages, MarkedText, Segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,27 @@ class Holes:
 
 
 Piece = bytes | Hole | Holes
+
+
+@dataclass(frozen=True)
+class SplicedFormat(ABC):
+    """A format whose files are a series of pieces. One who keeps them reads a file once."""
+
+    languages: Languages = Languages()
+    name: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def pieces(self, path: Path) -> Iterator[Piece]:
+        """Texts as holes; everything else is as it was. DataError: the file is broken, with the place."""
+
+    def read(self, path: Path) -> Iterator[Segment]:
+        """The segments of a file, in its order."""
+        return segments_of(self.pieces(path))
+
+    def write(self, path: Path, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
+        """The file with an answer for each segment; None leaves it as it was."""
+        write_pieces(self.pieces(path), out, answers)
 
 
 def segments_of(pieces: Iterable[Piece]) -> Iterator[Segment]:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import ClassVar
 from xml.sax.saxutils import quoteattr
 
 from jumok.errors import ConfigError
-from jumok.formats.segments import Languages, MarkedText, Segment
-from jumok.formats.spliced import Hole, Piece, segments_of, write_pieces
+from jumok.formats.segments import MarkedText, Segment
+from jumok.formats.spliced import Hole, Piece, SplicedFormat
 from jumok.formats.xml_inline import Role, content, inline_of, opened, xml_of
 from jumok.formats.xml_tokens import XmlReader, XmlToken
 from jumok.formats.xml_units import Element, base, child, children, collect, raw_of, space_before
@@ -17,20 +17,11 @@ ROLES: Mapping[str, Role] = {"hi": "pair", "bpt": "begin", "ept": "end"}
 
 
 @dataclass(frozen=True)
-class TmxFormat:
+class TmxFormat(SplicedFormat):
     """The variant in the model's source language is translated into its target language."""
 
-    languages: Languages = Languages()
     name: ClassVar[str] = "tmx"
     suffixes: ClassVar[tuple[str, ...]] = (".tmx",)
-
-    def read(self, path: Path) -> Iterator[Segment]:
-        """The entries of a memory."""
-        return segments_of(self.pieces(path))
-
-    def write(self, path: Path, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
-        """The memory with the target language in its entries."""
-        write_pieces(self.pieces(path), out, answers)
 
     def pieces(self, path: Path) -> Iterator[Piece]:
         """Entries as holes; everything else is as it was."""

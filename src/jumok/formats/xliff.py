@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, ClassVar
+from typing import ClassVar
 
-from jumok.formats.segments import Languages, MarkedText, Segment
-from jumok.formats.spliced import Hole, Piece, segments_of, write_pieces
+from jumok.formats.segments import MarkedText, Segment
+from jumok.formats.spliced import Hole, Piece, SplicedFormat
 from jumok.formats.xml_inline import Role, content, inline_of, opened, with_attributes, xml_of
 from jumok.formats.xml_tokens import XmlReader, XmlToken
 from jumok.formats.xml_units import (
@@ -38,20 +38,11 @@ UNTRANSLATED = frozenset({"new", "needs-translation", "initial"})
 
 
 @dataclass(frozen=True)
-class XliffFormat:
+class XliffFormat(SplicedFormat):
     """What has a target is left alone; what has none gets one, with a state that says where it is from."""
 
-    languages: Languages = Languages()
     name: ClassVar[str] = "xliff"
     suffixes: ClassVar[tuple[str, ...]] = (".xlf", ".xliff", ".mxliff", ".sdlxliff")
-
-    def read(self, path: Path) -> Iterator[Segment]:
-        """The units of a file."""
-        return segments_of(self.pieces(path))
-
-    def write(self, path: Path, out: IO[bytes], answers: Iterator[MarkedText | None]) -> None:
-        """The file with targets."""
-        write_pieces(self.pieces(path), out, answers)
 
     def pieces(self, path: Path) -> Iterator[Piece]:
         """Targets as holes; everything else is as it was."""

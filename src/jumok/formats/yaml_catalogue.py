@@ -137,7 +137,7 @@ def _alike(text: str, raw: str, event: yaml.ScalarEvent) -> str | None:
             return "'" + text.replace("'", "''") + "'"
         case "|" | ">":
             return _block(text, raw, event.style)
-        case None if "\n" not in text and not re.search(r"[\[\]{},]", text):  # it may stand in a flow
+        case None if "\n" not in text and _reads_in_flow(text):  # where it may stand
             return text
     return None
 
@@ -154,14 +154,21 @@ def _block(text: str, raw: str, style: str) -> str | None:
     return head + "\n" + (end * (2 if style == ">" else 1)).join(lines) + raw[len(raw.rstrip("\r\n")) :]
 
 
+def _reads_in_flow(text: str) -> bool:
+    """Whether YAML reads the bare text as it is inside [ ] and { }."""
+    return [one.value for one in _scalars(f"[{text}, {{b: {text}}}]")] == [text, "b", text]
+
+
 def _reads_as(written: str, text: str) -> bool:
     """Whether YAML reads a scalar as this text, as the value of a key."""
-    try:
-        found = [
-            one
-            for one in yaml.parse(f"key: {written}\n", yaml.SafeLoader)
-            if isinstance(one, yaml.ScalarEvent)
-        ]
-    except (yaml.YAMLError, ValueError):
-        return False
+    found = _scalars(f"key: {written}")
     return len(found) == 2 and found[1].value.rstrip("\n") == text.rstrip("\n") and is_string(found[1])
+
+
+def _scalars(written: str) -> list[yaml.ScalarEvent]:
+    """The scalars of a document in YAML; none if it is no document."""
+    try:
+        events = yaml.parse(f"{written}\n", yaml.SafeLoader)
+        return [one for one in events if isinstance(one, yaml.ScalarEvent)]
+    except (yaml.YAMLError, ValueError):
+        return []

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.errors import DataError, nearest
+from jumok.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:  # Pillow is imported where it runs: models of text begin without it
     from PIL.Image import Image as PillowImage
@@ -90,8 +90,14 @@ def decode_picture(data: bytes, size: int, where: str) -> Picture:
 
     Of an animated picture the first frame. Its size is checked before it is unpacked.
     """
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
+    try:
+        from PIL import Image, ImageOps, UnidentifiedImageError
+    except ModuleNotFoundError:
+        raise ConfigError(
+            "pictures are read with Pillow, which is not installed",
+            hint="pip install 'jumok[train]'",
+            code="extra_missing",
+        ) from None
     try:
         with Image.open(BytesIO(data), formats=FORMATS) as image:
             width, height = image.size

@@ -9,17 +9,20 @@ beams of a sentence, T target places.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from jumok.backends.torch import TorchBackend
-from jumok.backends.values import Kind, Projected
+from jumok.backends.values import Projected
+from jumok.edits import Kind
 from jumok.models.guide import HeadGuide
 from jumok.models.interface import join_padded, longest
 from jumok.nn.attention import Projection
 from jumok.nn.copying import Pointed
+from jumok.nn.relative import Relative, RelativeBias
 from jumok.nn.spans import Spans
 
 
@@ -28,6 +31,8 @@ class Heads:
     """How attention is split."""
 
     count: int
+    width: int
+    """Of one head, d_k."""
     scale: bool
     """Whether scores are divided by sqrt(d_k)."""
 
@@ -55,15 +60,17 @@ class WholePass:
         spans: Spans,
         memory: tuple[Tensor, Spans] | None = None,
         guide: HeadGuide | None = None,
+        relative: Relative | None = None,
     ) -> None:
-        self.ops, self.heads, self.kind, self.spans = ops, heads, kind, spans
+        self.ops, self.heads, self.kind, self.spans, self.relative = ops, heads, kind, spans, relative
         self.memory = memory  # the source's states (N, D) and who sees them
         self.guide = guide
 
     def attend_self(self, qkv: Projected, layer: int) -> Tensor:
-        heads = self.heads
-        where = (self.kind, layer)
-        return self.ops.attend((qkv,), heads.count, self.spans, scale=heads.scale, where=where)
+        heads, where = self.heads, (self.kind, layer)
+        return self.ops.attend(
+            (qkv,), heads.count, self.spans, scale=heads.scale, where=where, relative=self.relative
+        )
 
     def attend_source(self, query: Projected, project: Projection, layer: int) -> Tensor:
         assert self.memory is not None
@@ -225,8 +232,10 @@ def earliest_at_zero(begin: Tensor | None) -> tuple[Tensor | None, int]:
 class GrowingCache:
     """One step of every row of a state: the past grows by a token."""
 
-    def __init__(self, ops: TorchBackend, heads: Heads, state: TransformerState) -> None:
-        self.ops, self.heads, self.state = ops, heads, state
+    def __init__(
+        self, ops: TorchBackend, heads: Heads, state: TransformerState, relative: RelativeBias | None = None
+    ) -> None:
+        self.ops, self.heads, self.state, self.relative = ops, heads, state, relative
         self.past = list(state.past)
         self.length = state.past[0].length
         self.begin = state.begin
@@ -246,6 +255,20 @@ class GrowingCache:
     def after(self) -> TransformerState:
         return replace(self.state, past=tuple(self.past))
 
+    @cached_property
+    def bias(self) -> Tensor | None:
+        """What relative positions add to the scores of each row, the same in all layers (R or 1, H, 1, L)."""
+        if self.relative is None:
+            return None
+        place = torch.arange(self.length + 1, device=self.state.sentence.device)[None]  # (1, L)
+        if self.begin is not None:
+            place = (place - self.begin[:, None]).clamp(min=0)  # (R, L)
+        positions = self.ops.next_positions(place, None)
+        if positions is None:
+            return None
+        distance = positions - positions[:, -1:]  # the last key is the query's own
+        return self.relative(distance[:, None])  # type: ignore[no-any-return]
+
     def attend_self(self, qkv: Projected, layer: int) -> Tensor:
         R, H = len(qkv.values), self.heads.count
         query, key, value = qkv.values.view(R, 3, H, 1, -1).unbind(1)  # (R, H, 1, K)
@@ -263,6 +286,7 @@ class GrowingCache:
             where=("dec_self", layer),
             first=self.first,
             begin=self.begin,
+            bias=self.bias,
         )
         return context.reshape(R, -1)  # (R, D)
 
@@ -328,8 +352,25 @@ class Buffers:
 class FixedCache:
     """One step of all beams, which stand at one `place` (1,); all that is seen lies in the first `places`."""
 
-    def __init__(self, ops: TorchBackend, heads: Heads, buffers: Buffers, place: Tensor, places: int) -> None:
+    def __init__(
+        self,
+        ops: TorchBackend,
+        heads: Heads,
+        buffers: Buffers,
+        place: Tensor,
+        places: int,
+        relative: RelativeBias | None = None,
+    ) -> None:
         self.ops, self.heads, self.buffers, self.place, self.places = ops, heads, buffers, place, places
+        self.relative = relative
+
+    @cached_property
+    def bias(self) -> Tensor | None:
+        """What relative positions add to the scores of each place (H, 1, places)."""
+        if self.relative is None:
+            return None
+        distance = torch.arange(self.places, device=self.place.device) - self.place
+        return self.relative(distance[None])  # type: ignore[no-any-return]
 
     def rows(self, x: Tensor) -> Tensor:
         """(B·W, ·, H·K) -> (B, ·, H, W, K)."""
@@ -340,8 +381,9 @@ class FixedCache:
         query, key, value = self.rows(qkv.values).unbind(1)  # (B, H, W, K)
         buffers = self.buffers
         past = buffers.keys[:, layer], buffers.values[:, layer]
+        where = (buffers.ancestors, self.place, self.places)
         context = self.ops.attend_past(
-            query, (key, value), past, buffers.ancestors, self.place, self.places, scale=self.heads.scale
+            query, (key, value), past, *where, scale=self.heads.scale, bias=self.bias
         )
         return context.flatten(0, 1)  # (B·W, D)
 

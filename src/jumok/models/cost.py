@@ -1,7 +1,8 @@
 """What a model costs, by formula: parameters, FLOPs and bytes for given lengths, before anything is run.
 
 Letters of the formulas: S source and T target length, D width, F inner width of the feed-forward network,
-H heads of K = D/H numbers, V target vocabulary, N_e encoder and N_d decoder layers, P learned positions;
+H heads of K numbers, E = H·K all of them together (D, unless model.head_width says otherwise), V target
+vocabulary, N_e encoder and N_d decoder layers, P learned positions, R buckets of relative ones;
 G gates of a recurrent cell (tanh 1, GRU 3, LSTM 4), N its layers, d directions of the encoder, h = D/d.
 
 A matrix product (n, m) x (m, k) takes 2·n·m·k FLOPs (a multiplication and an addition each) and leaves n·k
@@ -113,12 +114,15 @@ def parameters(
     Luong          W_a: 0 dot, D² general, 2D² + D concat; W_c: 2D²
     encoder layer  4(D² + D) attention + 2DF + F + D feed-forward + 2·2D norms
     decoder layer  8(D² + D) attention + 2DF + F + D feed-forward + 3·2D norms
-    norms          pre-norm ends each stack with one more, 2·2D; none with model.norm=none
-    positions      2·P·D when learned
+    attention      4DE + 3E + D for 4(D² + D) where heads have a width of their own
+    feed-forward   DF + F more with model.gated
+    norms          pre-norm ends each stack with one more, 2·2D; none with model.norm=none; two more with
+                   model.embedding_norm; D for 2D with model.rms_norm
+    positions      2·P·D when learned, 2·R·H when relative
     copying        2D² + 3D + 1: query, key and gate, with model.copy
     patches        (P + 1)·D + S·D for a source of S patches with P numbers each, instead of its embedding;
                    without positions (P + 1)·D
-    output         D·V, none when tied
+    output         D·V, none when tied; V more with model.logits_bias
     """
     D, V = config.width, target_vocab
     rows, formula = (V, "V·D") if shared else (source_vocab + V, "(V_s + V_t)·D")
@@ -130,6 +134,8 @@ def parameters(
         embedded = [Parameters("patches", formula, (numbers + 1 + places) * D)]
         embedded += [Parameters("embedding", "V·D", V * D)]
     output = Parameters("output", "tied" if config.tied else "D·V", 0 if config.tied else D * V)
+    if isinstance(config, TransformerConfig) and config.logits_bias:
+        output = Parameters("output", "V" if config.tied else "D·V + V", output.count + V)
     match config:
         case TransformerConfig():
             return (*embedded, *_transformer_parameters(config, sides=1 if patches else 2), output)
@@ -165,22 +171,34 @@ def _recurrent_parameters(config: RnnConfig | LuongConfig) -> Iterator[Parameter
 
 def _transformer_parameters(config: TransformerConfig, sides: int) -> Iterator[Parameters]:
     D, F, N_e, N_d = config.width, config.feedforward, config.encoder_layers, config.decoder_layers
-    attention = 4 * (D * D + D)
-    feedforward = 2 * D * F + F + D
-    yield Parameters("attention", "(N_e + 2N_d)·4(D² + D)", (N_e + 2 * N_d) * attention)
-    yield Parameters("feed-forward", "(N_e + N_d)·(2DF + F + D)", (N_e + N_d) * feedforward)
-    match config.norm:
-        case "post":
-            yield Parameters("norms", "(2N_e + 3N_d)·2D", (2 * N_e + 3 * N_d) * 2 * D)
-        case "pre":
-            yield Parameters("norms", "(2N_e + 3N_d + 2)·2D", (2 * N_e + 3 * N_d + 2) * 2 * D)
-        case "none":
-            yield Parameters("norms", "none", 0)
+    E = config.heads * config.d_k
+    each = "4(D² + D)" if E == D else "(4DE + 3E + D)"
+    yield Parameters("attention", f"(N_e + 2N_d)·{each}", (N_e + 2 * N_d) * (4 * D * E + 3 * E + D))
+    each, size = (
+        ("(3DF + 2F + D)", 3 * D * F + 2 * F + D) if config.gated else ("(2DF + F + D)", 2 * D * F + F + D)
+    )
+    yield Parameters("feed-forward", f"(N_e + N_d)·{each}", (N_e + N_d) * size)
+    yield _norms(config)
     if config.positions == "learned":
         formula = "2·P·D" if sides == 2 else "P·D"
         yield Parameters("positions", formula, sides * config.max_positions * D)
+    elif config.positions == "relative":
+        yield Parameters("positions", "2·R·H", 2 * config.buckets * config.heads)
     if config.copy:
         yield Parameters("copying", "2D² + 3D + 1", 2 * D * D + 3 * D + 1)
+
+
+def _norms(config: TransformerConfig) -> Parameters:
+    """Two in each layer of the encoder and three in each of the decoder, and those around the stacks."""
+    N_e, N_d = config.encoder_layers, config.decoder_layers
+    around = (2 if config.norm == "pre" else 0) + (2 if config.embedding_norm else 0)
+    inside, count = ("2N_e + 3N_d", 2 * N_e + 3 * N_d) if config.norm != "none" else ("", 0)
+    counted = " + ".join(filter(None, (inside, str(around or ""))))
+    if not counted:
+        return Parameters("norms", "none", 0)
+    counted = f"({counted})" if inside else counted
+    size, D = ("D", config.width) if config.rms_norm else ("2D", 2 * config.width)
+    return Parameters("norms", f"{counted}·{size}", (count + around) * D)
 
 
 def forward_cost(
@@ -195,7 +213,8 @@ def forward_cost(
 
     Transformer   projections   8·N_e·S·D² + 12·N_d·T·D² + 4·N_d·S·D²    K, V of cross-attention: S rows
                   attention     4·D·(N_e·S² + N_d·T² + N_d·T·S)          the n²·d of the paper's table 1
-                  feed-forward  4·D·F·(N_e·S + N_d·T)
+                  feed-forward  4·D·F·(N_e·S + N_d·T)                    6·D·F with model.gated
+                  heads of their own width: E for one D of each of the first two
                   copying       2·(T + S)·D² + 4·T·S·D + 4·T·D           with model.copy
     RNN           encoder       2·N·d·S·G·h·(D + h),  decoder 2·T·G·D·(D_in + D) for each layer
     Luong         scores        2·T·S·D, with W_a + 2·T·D²; context 2·T·S·D; W_c 4·T·D²
@@ -255,23 +274,31 @@ def _transformer_work(config: TransformerConfig, S: int, T: int) -> Iterator[Par
         config.encoder_layers,
         config.decoder_layers,
     )
-    K = D // H
+    K = config.d_k
+    E = H * K
+    formula = "8·N_e·S·D² + 12·N_d·T·D² + 4·N_d·S·D²"
     yield PartCost(
         "projections",
-        "8·N_e·S·D² + 12·N_d·T·D² + 4·N_d·S·D²",
+        formula if E == D else formula.replace("D²", "D·E"),
         (
-            Product(S, D, D, 4 * N_e),  # Q, K, V, O of the encoder
-            Product(T, D, D, 4 * N_d),  # Q, K, V, O of masked self-attention
-            Product(T, D, D, 2 * N_d),  # Q, O of cross-attention
-            Product(S, D, D, 2 * N_d),  # K, V of cross-attention
+            Product(S, D, E, 3 * N_e),  # Q, K, V of the encoder
+            Product(S, E, D, N_e),  # O
+            Product(T, D, E, 3 * N_d),  # Q, K, V of masked self-attention
+            Product(T, E, D, 2 * N_d),  # O of both attentions
+            Product(T, D, E, N_d),  # Q of cross-attention
+            Product(S, D, E, 2 * N_d),  # K, V of cross-attention
         ),
     )
     sizes = ((S, S, N_e), (T, T, N_d), (T, S, N_d))
     attention = [(Product(q, K, k, H * N), Product(q, k, K, H * N)) for q, k, N in sizes]  # QK^T, weights V
-    formula = "4·D·(N_e·S² + N_d·T² + N_d·T·S)"
+    formula = f"4·{'D' if E == D else 'E'}·(N_e·S² + N_d·T² + N_d·T·S)"
     yield PartCost("attention", formula, tuple(product for pair in attention for product in pair))
-    feedforward = (Product(S, D, F, N_e), Product(S, F, D, N_e), Product(T, D, F, N_d), Product(T, F, D, N_d))
-    yield PartCost("feed-forward", "4·D·F·(N_e·S + N_d·T)", feedforward)
+    wide = 2 if config.gated else 1
+    feedforward = (
+        *(Product(S, D, F, wide * N_e), Product(S, F, D, N_e)),
+        *(Product(T, D, F, wide * N_d), Product(T, F, D, N_d)),
+    )
+    yield PartCost("feed-forward", f"{2 + 2 * wide}·D·F·(N_e·S + N_d·T)", feedforward)
     if config.copy:
         point = (Product(T, D, D), Product(S, D, D), Product(T, D, S), Product(T, S, D), Product(T, 2 * D, 1))
         yield PartCost("copying", "2·(T + S)·D² + 4·T·S·D + 4·T·D", point)
@@ -280,13 +307,13 @@ def _transformer_work(config: TransformerConfig, S: int, T: int) -> Iterator[Par
 def _state_numbers(config: ModelConfig, S: int, T: int) -> int:
     """Numbers that decoding keeps for one hypothesis.
 
-    Transformer 2·N_d·D·(T + S): keys and values, and 2·S·D to point at with model.copy; RNN N·C·D: the last
+    Transformer 2·N_d·E·(T + S): keys and values, and 2·S·D to point at with model.copy; RNN N·C·D: the last
     states (C is 2 for LSTM, else 1); Luong the same and S·D + D: the memory and the attentional state, and
     with "concat" S·D more: the memory as it is compared.
     """
     if isinstance(config, TransformerConfig):
         pointed = 2 * S * config.width if config.copy else 0
-        return 2 * config.decoder_layers * config.width * (T + S) + pointed
+        return 2 * config.decoder_layers * config.heads * config.d_k * (T + S) + pointed
     states = config.layers * (2 if config.cell == "lstm" else 1) * config.width
     if not isinstance(config, LuongConfig):
         return states

@@ -25,12 +25,12 @@ class FixedSteps:
 
     def __init__(self, model: TransformerSeq2Seq, dtype: torch.dtype) -> None:
         self.model = copy.deepcopy(model).eval().requires_grad_(requires_grad=False)
-        exact = exact_weights(self.model)
+        exact = exact_weights(self.model) | {self.model.logits_bias}
+        wide = torch.promote_types(dtype, torch.float32)
         for weight in self.model.parameters():
-            weight.data = weight.data.to(torch.float32 if weight in exact else dtype)
+            weight.data = weight.data.to(wide if weight in exact else dtype)
         self.model.ops = self.ops = choose_backend(model.head.device, dtype)
         self.dtype, self.heads, self.layers = dtype, model.heads, len(model.decoder)
-        self.head_width = model.width // model.heads.count
 
     @property
     def vocabulary(self) -> int:
@@ -44,19 +44,19 @@ class FixedSteps:
     @property
     def bounded(self) -> bool:
         """Whether a step reads no further than its place by itself, so that `places` need not say it."""
-        return self.ops.bounded(self.head_width)
+        return self.model.decoder_bias is None and self.ops.bounded(self.heads.width)
 
     def numbers(self, shape: BatchShape) -> int:
         """How many numbers the keys and values of a batch have."""
         places = shape.target * shape.beam + shape.source
-        return 2 * shape.sentences * self.layers * places * self.model.width
+        return 2 * shape.sentences * self.layers * places * self.heads.count * self.heads.width
 
     def make_buffers(self, shape: BatchShape, room: Tensor) -> Buffers:
         """Buffers whose keys and values lie in `room`, a flat tensor of finite numbers.
 
         Places that are not seen have weight 0, and 0 times any finite number is 0.
         """
-        B, N, H, K = shape.sentences, self.layers, self.heads.count, self.head_width
+        B, N, H, K = shape.sentences, self.layers, self.heads.count, self.heads.width
         longs = [(B, N, H, length, K) for length in (shape.target * shape.beam, shape.source)]
         sizes = [torch.Size(long).numel() for long in longs for _ in range(2)]
         parts = torch.split(room[: sum(sizes)], sizes)
@@ -86,13 +86,13 @@ class FixedSteps:
 
         All that is seen lies within the first `places`.
         """
-        cache = FixedCache(self.ops, self.heads, buffers, place, places)
-        end = buffers.ancestors.shape[
-            2
-        ]  # T; a table of learned positions may have fewer rows, none of them read
-        end = end if self.model.rows is None else min(end, self.model.rows)
+        cache = FixedCache(self.ops, self.heads, buffers, place, places, self.model.decoder_bias)
+        end = buffers.ancestors.shape[2]  # T
+        if self.model.rows is not None:  # a table of learned positions may end before
+            end = min(end, self.model.rows)
         x = self.model.decoded(token.flatten(), place, end, cache)
-        return logits(x, self.model.head)
+        found = logits(x, self.model.head)
+        return found if self.model.logits_bias is None else found + self.model.logits_bias
 
     def best(self, logits: Tensor, k: int, bias: Tensor, closed: Tensor) -> tuple[Tensor, Tensor]:
         """log P and ids (R, k) of the best tokens after logits (R, V), which are used up; see `k_best`."""

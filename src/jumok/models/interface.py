@@ -15,11 +15,11 @@ from typing import Any, Protocol, Self
 import torch
 from torch import Tensor, nn
 
-from jumok.backends.edits import Edits
 from jumok.backends.head import chunk_rows
 from jumok.backends.recording import RecordingBackend
 from jumok.backends.torch import TorchBackend
 from jumok.config import AlignHead
+from jumok.edits import Edits
 from jumok.models.guide import HeadGuide
 from jumok.models.sentences import Sentences
 from jumok.nn.loss import rdrop_token_loss, token_loss
@@ -72,27 +72,28 @@ class Prediction(ABC):
 
 
 class HeadPrediction(Prediction):
-    """logits = states head^T; the loss makes them a chunk of places at a time and keeps none."""
+    """logits = states head^T + bias; the loss makes them a chunk of places at a time and keeps none."""
 
-    def __init__(self, states: Tensor, head: Tensor, ops: TorchBackend) -> None:
-        self.states, self.head, self.ops = states, head, ops
+    def __init__(self, states: Tensor, head: Tensor, ops: TorchBackend, bias: Tensor | None = None) -> None:
+        self.states, self.head, self.ops, self.bias = states, head, ops, bias
 
     def logits(self) -> Tensor:
-        return self.ops.logits(self.states, self.head)
+        return self.ops.logits(self.states, self.head, self.bias)
 
     def loss(self, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-        return self.ops.head_loss(self.states, self.head, target, smoothing)
+        return self.ops.head_loss(self.states, self.head, target, smoothing, self.bias)
 
     def rdrop_loss(
         self, other: "HeadPrediction", target: Tensor, smoothing: float, alpha: float
     ) -> tuple[Tensor, Tensor]:
         both = torch.cat((self.states, other.states))  # (2M, D)
-        return self.ops.rdrop_loss(both, self.head, target, smoothing, alpha)
+        return self.ops.rdrop_loss(both, self.head, target, smoothing, alpha, self.bias)
 
     def best(self) -> Tensor:
         rows = chunk_rows(len(self.states), 1, len(self.head), self.states.element_size())
         parts = torch.split(self.states, max(rows, 1))
-        return torch.cat([(part @ self.head.to(part.dtype).T).argmax(dim=-1) for part in parts])
+        found = (part @ self.head.to(part.dtype).T for part in parts)
+        return torch.cat([(x if self.bias is None else x + self.bias).argmax(dim=-1) for x in found])
 
 
 class PlainPrediction(Prediction):

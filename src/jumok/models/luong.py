@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from jumok.backends.values import Where
 from jumok.config import LuongConfig
+from jumok.edits import Where
 from jumok.models.interface import HeadPrediction, Memory, Seq2Seq, join_padded, longest
 from jumok.models.recurrent import RecurrentEncoder, embed, make_cell, run_cell
 from jumok.models.sentences import Sentences

@@ -8,21 +8,20 @@ from torch import Tensor, nn
 from torch.nn.functional import linear as product_of
 
 from jumok.backends.recording import RecordingBackend
-from jumok.backends.values import Projected, Side, Tokens, Where
+from jumok.backends.values import Projected, Side, Tokens
 from jumok.config import LuongConfig, ModelConfig, TransformerConfig
+from jumok.edits import Where
 from jumok.models.cell_rows import add_cell
 from jumok.models.interface import Seq2Seq
+from jumok.models.luong_rows import add_luong
 from jumok.models.sentences import Sentences
-from jumok.models.tensor_rows import How, RowList, memory_words
+from jumok.models.tensor_rows import How, RowList
 from jumok.nn.cells import unrolled
 from jumok.nn.functional import Stages, merge_heads, split_heads
+from jumok.nn.layers import Activation, FeedForward, Matrix
 
 ATTENTIONS = {"enc_self": "self-attention", "dec_self": "masked self-attention", "cross": "cross-attention"}
-SCORES = {
-    "dot": "E_t = s_t Hᵀ",
-    "general": "E_t = (s_t W_a) Hᵀ",
-    "concat": "E_t = v_a · tanh(W_a [s_t; H])",
-}
+ACTIVATION_WORDS = {"relu": "max", "gelu": "gelu", "gelu_tanh": "gelu", "silu": "silu"}
 
 
 class ShapeBackend(RecordingBackend):
@@ -41,8 +40,14 @@ class ShapeBackend(RecordingBackend):
         self.head: tuple[int, ...] = ()  # what the logits are made of
         self.products: list[tuple[int, Tensor, Tensor, Tensor]] = []  # x, W, b, x W + b of an attention
         self.linear: nn.Linear | None = None  # the last matrix of a sub-layer
+        self.network: FeedForward | None = None  # the feed-forward network at hand
         self.stream = torch.empty(0)  # what the first layer reads
         self.s_t = torch.empty(0)  # the last state of a recurrent decoder, or all of them
+
+    @property
+    def learned(self) -> tuple[Any, ...]:
+        """The positions of both sides of a Transformer."""
+        return (self.model.source_positions, self.model.target_positions) if self.deep else ()
 
     @property
     def letter(self) -> str:
@@ -55,14 +60,16 @@ class ShapeBackend(RecordingBackend):
         x = super().embed(ids, table, scale)
         side = "source" if ids is self.source_ids else "target"
         stage, axes = stage_of(side), "[B,S,D]" if side == "source" else "[B,T,D]"
-        if self.deep and scale == 1:  # a row of learned positions
+        if any(table is getattr(side, "table", None) for side in self.learned):  # a row of positions
             self.placed = self.rows.add(
                 stage_of(self.side), "positions", f"[B,{self.letter},D]", x[None], detail=True
             )
             return x
         own = table is not self.model.target_embedding.weight
         weight = self.rows.weight(stage, "W_emb", "[V_src,D]" if own else "[V,D]", table)
-        name = "embedding · √D" if self.deep else "X, embedding" if side == "source" else "y, embedding"
+        name = "X, embedding" if side == "source" else "y, embedding"
+        if self.deep:
+            name = "embedding" if scale == 1 else "embedding · √D"
         self.embedded = self.rows.add(
             stage, name, axes, x[None], "lookup", self.ids[side], weight, number=scale
         )
@@ -80,13 +87,25 @@ class ShapeBackend(RecordingBackend):
             self.placed = self.rows.add(stage, "positions", f"[B,{letter},D]", found[None], detail=True)
         return found
 
+    def add_positions(self, x: Tensor) -> None:
+        """The embedding with its positions, if it has some that are added."""
+        if self.placed >= 0:  # else patches brought their places along, or attention knows them
+            inputs, self.placed = (self.embedded, self.placed), -1
+            axes = f"[B,{self.letter},D]"
+            self.embedded = self.rows.add(stage_of(self.side), "+ positions", axes, x[None], "sum", *inputs)
+
+    def norm_embedded(self, x: Tensor, norm: nn.Module) -> Tensor:
+        normed = super().norm_embedded(x, norm)
+        self.add_positions(x)
+        if normed is not x:
+            self.stage, self.sublayer = stage_of(self.side), "embedding"
+            self.embedded = self.add_normed(self.embedded, x, norm, normed)
+            self.stage = ""
+        return normed
+
     def drop(self, x: Tensor, share: float, *, training: bool) -> Tensor:
         if self.deep and not self.stage:
             self.stage = stage_of(self.side)
-            if self.placed >= 0:  # else patches brought their places along, or attention turns by them
-                inputs, self.placed = (self.embedded, self.placed), -1
-                axes = f"[B,{self.letter},D]"
-                self.embedded = self.rows.add(self.stage, "+ positions", axes, x[None], "sum", *inputs)
             self.rows.remember(x, self.embedded)
             self.stream = x
         return super().drop(x, share, training=training)
@@ -98,17 +117,48 @@ class ShapeBackend(RecordingBackend):
         place = self.rows.place_of(x)
         if place < 0:  # what pre-norm reads first
             place = self.add_first_norm(x)
-        if options.get("relu"):
-            self.sublayer = "FFN"
-            axes = f"[B,{self.letter},F]"
-            W, b = self.weights("W_1", "b_1", weight.T, bias, "[D,F]", "[F]")
-            inner = product_of(x, weight, bias.to(weight.dtype))
-            sums = self.note("x W_1 + b_1", axes, inner[None], "product", place, W, b, detail=True)
-            h = self.note("h = max(0, x W_1 + b_1)", axes, found.values[None], "relu", sums)
-            self.rows.remember(found.values, h)
-        else:
+        if self.network is None:
             self.products.append((place, weight, bias, found.values))
+        else:
+            self.add_inner(self.network, Matrix(weight, bias), x, found.values)
+        self.rows.remember(after, place)
         return found, after
+
+    def feed_forward(
+        self, x: Tensor, stream: Tensor | None, network: FeedForward, *rest: Any, **options: Any
+    ) -> tuple[Tensor, Tensor | None]:
+        self.network, self.sublayer = network, "FFN"
+        found = super().feed_forward(x, stream, network, *rest, **options)
+        self.network = None
+        return found
+
+    def add_inner(self, network: FeedForward, matrix: Matrix, x: Tensor, made: Tensor) -> None:
+        """The first product of a feed-forward network, or its gate's."""
+        n = "1" if matrix.weight is network.inner.weight else "g"
+        W, b = self.weights(f"W_{n}", f"b_{n}", matrix.weight.T, matrix.bias, "[D,F]", "[F]")
+        axes, inner = (
+            f"[B,{self.letter},F]",
+            product_of(x, matrix.weight, matrix.bias.to(matrix.weight.dtype)),
+        )
+        inputs = (self.rows.place_of(x), W, b)
+        place = self.note(f"x W_{n} + b_{n}", axes, inner[None], "product", *inputs, detail=True)
+        if n == "1" and network.activation == "relu":
+            place = self.note("h = max(0, x W_1 + b_1)", axes, made[None], "relu", place)
+        self.rows.remember(made, place)
+
+    def activate(self, x: Tensor, activation: Activation) -> Tensor:
+        found, name = super().activate(x, activation), ACTIVATION_WORDS[activation]
+        place = self.note(
+            f"h = {name}(x W_1 + b_1)", f"[B,{self.letter},F]", found[None], activation, self.rows.place_of(x)
+        )
+        self.rows.remember(found, place)
+        return found
+
+    def gate(self, x: Tensor, gate: Tensor) -> Tensor:
+        found, inputs = super().gate(x, gate), (self.rows.place_of(x), self.rows.place_of(gate))
+        axes = f"[B,{self.letter},F]"
+        self.rows.remember(found, self.note("h · (x W_g + b_g)", axes, found[None], "times", *inputs))
+        return found
 
     def note(
         self,
@@ -144,7 +194,8 @@ class ShapeBackend(RecordingBackend):
         elif self.deep:
             self.add_heads(where, stages, out)
         elif isinstance(self.config, LuongConfig):
-            self.add_luong(stages, out)
+            s = (self.after_cell, self.s_t)
+            self.head = (add_luong(self.rows, self.config, self.model.attention, stages, s, out),)
         else:
             self.add_attention(where, stages, out)
         super().close(out)
@@ -177,28 +228,34 @@ class ShapeBackend(RecordingBackend):
                 "Q Kᵀ / √d_k", both, stages.scaled, "divide", scores, number=number, detail=True
             )
             name = "softmax(Q Kᵀ / √d_k)"
+        if stages.bias is not None:
+            bias = self.note("bias, by distance", both, stages.bias, "given", detail=True)
+            total, name = stages.scaled + stages.bias, f"{name[:-1]} + bias)"
+            scores = self.note(name[8:-1], both, total, "sum", scores, bias, detail=True)
         seen = stages.mask.expand(len(stages.scores), 1, *stages.scores.shape[2:])[:, 0].to(torch.uint8)
         mask = self.note("mask", f"[B,{q},{k}]", seen, "given", detail=True)
         weights = self.note(name, both, stages.weights, "softmax", scores, mask)
         heads = self.note("weights V", f"[B,H,{q},d_k]", stages.context, "weigh", weights, V)
+        E = "E" if self.linear.in_features != self.linear.out_features else "D"
         joined = self.note(
-            "Concat(heads)", f"[B,{q},D]", merge_heads(stages.context), "join", heads, detail=True
+            "Concat(heads)", f"[B,{q},{E}]", merge_heads(stages.context), "join", heads, detail=True
         )
-        W, b = self.weights("W_O", "b_O", self.linear.weight.T, self.linear.bias)
+        W, b = self.weights("W_O", "b_O", self.linear.weight.T, self.linear.bias, f"[{E},D]")
         self.note("Concat(heads) W_O", f"[B,{q},D]", out[None], "product", joined, W, b)
 
     def add_projections(self, stages: Stages, q: str, k: str) -> list[int]:
         """W_Q, W_K, W_V and what they make of the stream, in heads; with rotary positions turned by them."""
-        parts = []
+        parts, width = [], stages.query.shape[1] * stages.query.shape[3]
+        E = "D" if width == self.config.width else "E"
         for place, weight, bias, made in self.products:
-            count = weight.shape[0] // weight.shape[1]  # matrices that lie side by side in one
+            count = len(weight) // width  # matrices that lie side by side in one
             three = (weight.chunk(count), bias.chunk(count), made.chunk(count, dim=1))
             parts += [(place, *part) for part in zip(*three, strict=True)]
         self.products.clear()
         places, heads = [], stages.query.shape[1]
         final = ((stages.query, "Q", q), (stages.key, "K", k), (stages.value, "V", k))
         for (tensor, name, side), (place, weight, bias, made) in zip(final, parts, strict=True):
-            W, b = self.weights(f"W_{name}", f"b_{name}", weight.T, bias)
+            W, b = self.weights(f"W_{name}", f"b_{name}", weight.T, bias, f"[D,{E}]", f"[{E}]")
             axes = f"[B,H,{side},d_k]"
             if self.angles >= 0 and name != "V" and self.sublayer != "cross-attention":
                 before = split_heads(made[None], heads)
@@ -209,52 +266,6 @@ class ShapeBackend(RecordingBackend):
             else:
                 places.append(self.note(name, axes, tensor, "product", place, W, b))
         return places
-
-    def add_luong(self, stages: Stages, out: Tensor) -> None:
-        assert isinstance(self.config, LuongConfig)
-        attention = self.model.attention
-        T, add, weight, score = self.letter, self.rows.add, self.rows.weight, self.config.score
-        s, H = self.after_cell, self.rows.places["memory", memory_words(self.config)[0]]
-        both, query = torch.cat((stages.context[:, 0], self.s_t), dim=-1), stages.query[:, 0]
-        how: How = "scores"
-        compared = (s, H)
-        if score == "general":
-            W = weight("attention", "W_a", "[D,D]", attention.w_a)
-            compared = (add("attention", "s_t W_a", f"[B,{T},D]", query, "product", s, W, detail=True), H)
-        elif score == "concat":
-            how = "additive"
-            W_s, W_h = (
-                weight("attention", f"W_a, the half for {name}", "[D,D]", one)
-                for name, one in (("s", attention.w_query), ("H", attention.w_memory))
-            )
-            v = weight("attention", "v_a", "[D]", attention.v_a)
-            keys = self.rows.places.get(("attention", "H W_a"))
-            if keys is None:
-                keys = add("attention", "H W_a", "[B,S,D]", stages.key[:, 0], "product", H, W_h, detail=True)
-            compared = (
-                add("attention", "s_t W_a", f"[B,{T},D]", query, "product", s, W_s, detail=True),
-                keys,
-                v,
-            )  # type: ignore[assignment]
-        E = add("attention", SCORES[score], f"[B,{T},S]", stages.scores[:, 0], how, *compared)
-        a = add("attention", "α_t = softmax(E_t)", f"[B,{T},S]", stages.weights[:, 0], "softmax", E)
-        c = add("attention", "c_t = α_t H", f"[B,{T},D]", stages.context[:, 0], "weigh", a, H)
-        joined = add("attention", "[c_t; s_t]", f"[B,{T},2D]", both, "beside", c, s)
-        W = weight("attention", "W_c", "[2D,D]", attention.w_c.weight.T)
-        inner = add(
-            "attention",
-            "[c_t; s_t] W_c",
-            f"[B,{T},D]",
-            attention.w_c(both),
-            "product",
-            joined,
-            W,
-            detail=True,
-        )
-        end = out if out.dim() == 3 else out[None]
-        place = add("attention", "s̃_t = tanh([c_t; s_t] W_c)", f"[B,{T},D]", end, "tanh", inner)
-        self.rows.remember(out, place)
-        self.head = (place,)
 
     def add_pointing(self, stages: Stages, out: Tensor) -> None:
         """The attention that says where to point, and the gate's share."""
@@ -298,24 +309,34 @@ class ShapeBackend(RecordingBackend):
         return self.add_normed(self.embedded, self.stream, layers[0].add_attention.norm, x)
 
     def add_normed(self, place: int, x: Tensor, norm: nn.Module | None, normed: Tensor) -> int:
-        """Mean and variance of each row, and the row after the norm."""
+        """Mean and variance of each row, or the mean of its squares, and the row after the norm."""
+        one, all_ = f"[B,{self.letter},1]", f"[B,{self.letter},D]"
+        if isinstance(norm, nn.RMSNorm):
+            squares = x.square().mean(-1, keepdim=True)[None]
+            square = self.note("mean of squares", one, squares, "square", place, detail=True)
+            scale = self.rows.weight(self.stage, f"{self.sublayer}: γ", "[D]", norm.weight)
+            inputs = (place, square, scale)
+            return self.rows.remember(
+                normed, self.note("norm", all_, normed[None], "rms", *inputs, number=norm.eps)
+            )
         if not isinstance(norm, nn.LayerNorm):
             return self.rows.remember(normed, place)
-        one, all_ = f"[B,{self.letter},1]", f"[B,{self.letter},D]"
         mean = self.note("mean", one, x.mean(-1, keepdim=True)[None], "mean", place, detail=True)
         spread = x.var(-1, unbiased=False, keepdim=True)
         variance = self.note("variance", one, spread[None], "variance", place, detail=True)
         scale, shift = self.weights("γ", "β", norm.weight, norm.bias, "[D]", "[D]")
-        inputs = (place, mean, variance, scale, shift)
+        five = (place, mean, variance, scale, shift)
         return self.rows.remember(
-            normed, self.note("norm", all_, normed[None], "norm", *inputs, number=norm.eps)
+            normed, self.note("norm", all_, normed[None], "norm", *five, number=norm.eps)
         )
 
-    def logits(self, states: Tensor, head: Tensor) -> Tensor:
-        found = super().logits(states, head)
+    def logits(self, states: Tensor, head: Tensor, bias: Tensor | None = None) -> Tensor:
+        found = super().logits(states, head, bias)
         before = self.rows.place_of(states, self.head[0] if self.head else self.after_cell)
         weight = self.rows.weight("output", "W_out", "[D,V]", head.T)
         self.head = (before, weight)
+        if bias is not None:
+            self.head = (before, weight, self.rows.weight("output", "b_out", "[V]", bias))
         if self.copies:
             name = "logits, before copying"
             self.head = (

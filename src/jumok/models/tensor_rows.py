@@ -5,16 +5,20 @@
 The pass has one sentence, so that B is 1. More of them lie end to end in memory, (B·S, D); `ShapeTrace.batch`
 writes them as papers do, (B, S, D). Axis letters: B batch, S source, T target, D width, H heads, d_k width of
 one head, F inner width of the feed-forward network, V vocabulary (V_src the source's, where it has its own),
-N recurrent layers, C parts of a cell's state (LSTM has two), P numbers of a patch.
+N recurrent layers, C parts of a cell's state (LSTM has two), P numbers of a patch, E all heads side by side
+where they are not as wide as the model.
 """
+
+from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-from torch import Tensor
+from typing import TYPE_CHECKING, Any, Literal
 
 from jumok.config import LuongConfig, ModelConfig, RnnConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 How = Literal[
     "given",  # an input or a weight: nothing made it
@@ -34,7 +38,13 @@ How = Literal[
     "mean",  # of a row
     "variance",  # of a row
     "norm",  # (x - mean) / √(variance + number) · γ + β
+    "square",  # the mean of a row's squares
+    "rms",  # x / √(square + number) · γ
     "relu",  # max(0, x)
+    "gelu",  # x · Φ(x)
+    "gelu_tanh",  # the same by a formula with tanh
+    "silu",  # x / (1 + exp(-x))
+    "times",  # a · b, number by number
     "tanh",
     "gate",  # of a recurrent cell: number says which
     "cell",  # the state that gates make
@@ -81,7 +91,7 @@ class ShapeTrace:
         last = next(row for row in self.rows if row.operation == "logits")
         return f"{first.axes} {first.dtype} → {second.axes} → … → {last.axes} {last.dtype}"
 
-    def batch(self, size: int) -> "ShapeTrace":
+    def batch(self, size: int) -> ShapeTrace:
         """The same pass over `size` such sentences: B is the first axis of all but weights and the loss."""
         rows = tuple(
             replace(row, shape=(size, *row.shape[1:])) if row.axes.startswith("[B") else row
@@ -89,7 +99,7 @@ class ShapeTrace:
         )
         return ShapeTrace({**self.sizes, "B": size}, rows, self.times)
 
-    def outline(self) -> "ShapeTrace":
+    def outline(self) -> ShapeTrace:
         """The table of the papers: no weights, and no step within a step."""
         kept = [(row, n) for row, n in zip(self.rows, self.times, strict=True) if not row.detail]
         rows, times = zip(*kept, strict=True)

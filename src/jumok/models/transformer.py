@@ -6,7 +6,8 @@
 In cross-attention Q comes from the decoder, K and V from the encoder. In training all target positions are
 computed at once, each under the span that it sees; in inference one position at a time, with the keys and
 values of the earlier ones kept (`cache.py`). The layers are the same. A model may do without the sums, the
-norms or the division by sqrt(d_k).
+norms or the division by sqrt(d_k), and have what later models changed: another activation, a gate, RMSNorm,
+relative positions, heads of their own width, normed embeddings, a bias of the logits.
 
 Axis letters: L tokens, N source tokens, M target tokens, R rows of a search, D width, H heads, K width of one
 head, F inner width, V vocabulary.
@@ -31,13 +32,21 @@ from jumok.models.interface import (
     Seq2Seq,
     edits_of,
 )
+from jumok.models.parts import (
+    make_bias,
+    make_network,
+    make_positions,
+    make_residual,
+    norm_of,
+    relative_to,
+)
 from jumok.models.sentences import Sentences
 from jumok.nn.attention import AttentionOutput, make_projection
 from jumok.nn.copying import Copying
 from jumok.nn.functional import split_heads
 from jumok.nn.layers import Dropout, Embedding, FeedForward, Matrix, Residual, embedding_scale
 from jumok.nn.patches import PatchEmbedding, Patches, read_source
-from jumok.nn.positions import LearnedPositions, NoPositions, SinusoidalPositions, rotate, sinusoidal
+from jumok.nn.positions import LearnedPositions, NoPositions, rotate, sinusoidal
 
 
 class Stream(NamedTuple):
@@ -62,7 +71,7 @@ class Pass:
         self.angles: Tensor | None = None  # (L, K), by which rotary positions turn queries and keys
         if model.rotary and positions is not None:
             kind = model.target_embedding.weight.dtype
-            self.angles = self.ops.sinusoids(positions, end, model.width // model.heads.count, kind)
+            self.angles = self.ops.sinusoids(positions, end, model.heads.width, kind)
         self.seeds: Iterator[Tensor | None] = repeat(None)  # of dropout, in training
 
     def read(self, x: Stream, matrix: Matrix, residual: Residual, *, owed: bool) -> tuple[Projected, Stream]:
@@ -106,8 +115,10 @@ class SelfAttention(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.project = make_projection(config.projection, config.width, config.heads, parts=3)
-        self.output = AttentionOutput(config.width, scale=config.scaled)
+        self.project = make_projection(
+            config.projection, config.width, config.heads, parts=3, head_width=config.d_k
+        )
+        self.output = AttentionOutput(config.width, config.heads * config.d_k, scale=config.scaled)
         self.heads, self.rotary = config.heads, config.positions == "rotary"
 
     def turned(self, qkv: Projected, angles: Tensor | None) -> Projected:
@@ -126,9 +137,10 @@ class CrossAttention(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.project_query = make_projection(config.projection, config.width, config.heads, parts=1)
-        self.project_memory = make_projection(config.projection, config.width, config.heads, parts=2)
-        self.output = AttentionOutput(config.width, scale=config.scaled)
+        sizes = (config.projection, config.width, config.heads)
+        self.project_query = make_projection(*sizes, parts=1, head_width=config.d_k)
+        self.project_memory = make_projection(*sizes, parts=2, head_width=config.d_k)
+        self.output = AttentionOutput(config.width, config.heads * config.d_k, scale=config.scaled)
 
 
 class EncoderLayer(nn.Module):
@@ -137,7 +149,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.attention = SelfAttention(config)
-        self.feedforward = FeedForward(config.width, config.feedforward)
+        self.feedforward = make_network(config)
         self.add_attention = make_residual(config)
         self.add_feedforward = make_residual(config)
 
@@ -157,7 +169,7 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.attention = SelfAttention(config)
         self.cross = CrossAttention(config)
-        self.feedforward = FeedForward(config.width, config.feedforward)
+        self.feedforward = make_network(config)
         self.add_attention = make_residual(config)
         self.add_cross = make_residual(config)
         self.add_feedforward = make_residual(config)
@@ -188,12 +200,10 @@ class TransformerSeq2Seq(Seq2Seq):
         patches: Patches | None = None,
     ) -> None:
         super().__init__()
-        D, scale, located = config.width, embedding_scale(config.width), config.positions != "none"
-        self.width, self.heads, self.rotary = (
-            D,
-            Heads(config.heads, config.scaled),
-            config.positions == "rotary",
-        )
+        D, located = config.width, config.positions != "none"
+        scale = embedding_scale(D) if config.embedding_scaled else 1.0
+        self.width, self.rotary = D, config.positions == "rotary"
+        self.heads = Heads(config.heads, config.d_k, config.scaled)
         self.target_embedding = Embedding(target_vocab, D, scale=scale)
         self.source_embedding = (
             self.target_embedding
@@ -204,12 +214,18 @@ class TransformerSeq2Seq(Seq2Seq):
         self.source_positions = make_positions(config) if patches is None else NoPositions()
         self.target_positions = make_positions(config)
         self.rows = config.max_positions if config.positions == "learned" else None
+        self.encoder_bias, self.decoder_bias = make_bias(config, both=True), make_bias(config, both=False)
+        self.source_norm, self.target_norm = (
+            norm_of(config) if config.embedding_norm else nn.Identity() for _ in range(2)
+        )
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         # Pre-norm leaves the last sum without a norm of its own.
-        last_norm = nn.LayerNorm if config.norm == "pre" else nn.Identity
-        self.encoder_norm, self.decoder_norm = last_norm(D), last_norm(D)
+        self.encoder_norm, self.decoder_norm = (
+            norm_of(config) if config.norm == "pre" else nn.Identity() for _ in range(2)
+        )
         self.output = None if config.tied else nn.Linear(D, target_vocab, bias=False)
+        self.logits_bias = nn.Parameter(torch.zeros(target_vocab)) if config.logits_bias else None
         self.copying = Copying(D) if config.copy else None
         self.dropout = Dropout(config.dropout)
         if config.residual:  # else nothing adds up, and a signal that shrinks in each layer would be lost
@@ -220,7 +236,8 @@ class TransformerSeq2Seq(Seq2Seq):
         positions = self.ops.positions("source", source, self.rows)
         end = source.longest if positions is source.positions else None
         x = self.embed_source(source.tokens, positions, end)  # (N, D)
-        cache = WholePass(self.ops, self.heads, "enc_self", source.own_spans)
+        relative = relative_to(self.encoder_bias, positions, source)
+        cache = WholePass(self.ops, self.heads, "enc_self", source.own_spans, relative=relative)
         run = Pass(self, cache, positions, end)
         return Memory(self.through(self.encoder, x, run, self.encoder_norm), source)
 
@@ -229,30 +246,32 @@ class TransformerSeq2Seq(Seq2Seq):
         end = target_in.longest if positions is target_in.positions else None
         across = target_in.spans_over(memory.source)
         past, source = target_in.causal_spans, (memory.states, across)
-        cache = WholePass(self.ops, self.heads, "dec_self", past, source, self.guide)
+        relative = relative_to(self.decoder_bias, positions, target_in)
+        cache = WholePass(self.ops, self.heads, "dec_self", past, source, self.guide, relative)
         x = self.decoded(target_in.tokens, positions, end, cache)  # (M, D)
+        prediction = HeadPrediction(x, self.head, self.ops, self.logits_bias)
         if self.copying is None:
-            return HeadPrediction(x, self.head, self.ops)
+            return prediction
         pair, longest = (memory.states, memory.source.tokens), memory.source.longest
-        logits = HeadPrediction(x, self.head, self.ops).logits()
-        return PlainPrediction(self.ops.copy(self.copying, x, logits, pair, across, longest))
+        mixed = self.ops.copy(self.copying, x, prediction.logits(), pair, across, longest)
+        return PlainPrediction(mixed)
 
     def start(self, memory: Memory) -> TransformerState:
-        source, D = memory.source, self.width
-        grid, B, H = source.grid(memory.states), len(source), self.heads.count  # (B, S, D)
-        empty = (KeyValues.empty(B, H, D // H, grid) for _ in self.decoder)
+        source, heads = memory.source, self.heads
+        grid, B = source.grid(memory.states), len(source)  # (B, S, D)
+        empty = (KeyValues.empty(B, heads.count, heads.width, grid) for _ in self.decoder)
         pairs = tuple(self.source_pair(grid, layer) for layer in self.decoder)  # type: ignore[arg-type]
         rows = torch.arange(B, device=source.device)
         pointed = None if self.copying is None else self.copying.pointed(grid, source.grid(source.tokens))
         return TransformerState(tuple(empty), pairs, source.mask[:, None, None], rows, None, pointed)
 
     def step(self, token: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        cache = GrowingCache(self.ops, self.heads, state)
+        cache = GrowingCache(self.ops, self.heads, state, self.decoder_bias)
         places = cache.positions
         positions = self.ops.next_positions(places, self.rows)
         end = cache.length + 1 if positions is places else None
         x = self.decoded(token, positions, end, cache)  # (R, D)
-        logits = HeadPrediction(x, self.head, self.ops).logits()  # (R, V)
+        logits = self.ops.logits(x, self.head, self.logits_bias)  # (R, V)
         if self.copying is not None and state.pointed is not None:
             rows, mask = (x[:, None], logits[:, None]), state.mask[:, 0]
             logits = self.copying(*rows, state.pointed, mask, self.ops, cache.first)[:, 0]
@@ -284,7 +303,7 @@ class TransformerSeq2Seq(Seq2Seq):
         """What the head multiplies, for tokens (L,) at these positions, all before `end` -> (L, D)."""
         embedding, ops = self.target_embedding, self.ops
         x = ops.embed(tokens, embedding.weight, embedding.scale)
-        x = self.target_positions(x, positions, end, ops)
+        x = ops.norm_embedded(self.target_positions(x, positions, end, ops), self.target_norm)
         return self.through(self.decoder, x, Pass(self, cache, positions, end), self.decoder_norm)
 
     def through(self, layers: nn.ModuleList, x: Tensor, run: Pass, last: nn.Module) -> Tensor:
@@ -307,16 +326,20 @@ class TransformerSeq2Seq(Seq2Seq):
 
     def embed_source(self, tokens: Tensor, positions: Tensor | None, end: int | None) -> Tensor:
         """Tokens (N,), or patches (N, P), at these positions -> (N, D)."""
-        if isinstance(self.source_embedding, PatchEmbedding):
-            return self.source_embedding(tokens, positions)  # type: ignore[no-any-return]
-        x = self.ops.embed(tokens, self.source_embedding.weight, self.source_embedding.scale)
-        return self.source_positions(x, positions, end, self.ops)  # type: ignore[no-any-return]
+        embedding, ops = self.source_embedding, self.ops
+        if isinstance(embedding, PatchEmbedding):
+            x = embedding(tokens, positions)
+        else:
+            x = ops.embed(tokens, embedding.weight, embedding.scale)
+            x = self.source_positions(x, positions, end, ops)
+        return ops.norm_embedded(x, self.source_norm)
 
     @torch.inference_mode()
     def position_rows(self, count: int) -> Tensor | None:
         """What is added to the source's first `count` tokens (P, D); a learned table may end before.
 
-        Rotary positions add nothing: their rows are the sine and cosine of each angle in turn, (P, K).
+        Rotary positions add nothing: their rows are the sine and cosine of each angle in turn, (P, K). Those
+        of relative ones say what each head adds for a key so many tokens before its query, (P, H).
         """
         if isinstance(self.source_embedding, PatchEmbedding):
             table = self.source_embedding.positions
@@ -326,7 +349,9 @@ class TransformerSeq2Seq(Seq2Seq):
             count = min(count, len(places.table))
         positions = torch.arange(count, device=weight.device)
         if self.rotary:
-            return sinusoidal(positions, self.width // self.heads.count)
+            return sinusoidal(positions, self.heads.width)
+        if self.encoder_bias is not None:
+            return self.encoder_bias(-positions[:, None])[:, :, 0].T  # type: ignore[no-any-return]
         if isinstance(places, NoPositions):
             return None
         rows: Tensor = places(weight.new_zeros(count, weight.shape[1]), positions, count, self.ops)
@@ -343,17 +368,3 @@ def shrink_branches(stack: nn.Module, layers: int) -> None:
             module.linear.weight.data *= (2 * layers) ** -0.5
         elif isinstance(module, FeedForward):
             module.outer.weight.data *= (2 * layers) ** -0.5
-
-
-def make_residual(config: TransformerConfig) -> Residual:
-    return Residual(config.width, config.dropout, config.norm, add=config.residual)
-
-
-def make_positions(config: TransformerConfig) -> nn.Module:
-    match config.positions:
-        case "sinusoidal":
-            return SinusoidalPositions()
-        case "learned":
-            return LearnedPositions(config.max_positions, config.width)
-        case "rotary" | "none":
-            return NoPositions()  # rotary turns queries and keys inside attention instead

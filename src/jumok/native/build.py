@@ -14,13 +14,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
 SOURCES = HERE / "c"
-LIBRARY = HERE / ("libjumok.dylib" if sys.platform == "darwin" else "libjumok.so")
+ENDINGS = {"win32": "dll", "darwin": "dylib"}
+LIBRARY = HERE / f"libjumok.{ENDINGS.get(sys.platform, 'so')}"
 
 # -ffp-contract=off: the compiler may not fuse here and not there; code that wants a fused product says so.
 ALWAYS = ["-std=c11", "-O3", "-fPIC", "-pthread", "-ffp-contract=off", "-fno-math-errno"]
@@ -34,6 +36,26 @@ WIDE = ["-mavx2", "-mfma", "-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq"
 X86 = {"avx2": ["-mavx2", "-mfma"], "avx512": WIDE, "vnni": [*WIDE, "-mavx512vnni"]}
 ARM = {"neon": ["-march=armv8.2-a+dotprod"]}
 FLAGS = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
+
+
+@dataclass(frozen=True)
+class BuildTarget:
+    """For which machine, and with which compiler; scripts/wheels.py has those of other machines."""
+
+    command: Sequence[str]
+    machine: str
+    """As `platform.machine()` says there."""
+    system: str
+    """As `sys.platform` says there."""
+    linking: Sequence[str] = ()
+    """More for the linker."""
+    sets: Mapping[str, Sequence[str]] | None = None
+    """Flags of each instruction set, where the compiler has other names for them."""
+
+
+def sources() -> list[Path]:
+    """The C files of the library; every build, whatever it is for, has these and no others."""
+    return sorted(SOURCES.glob("*.c"))
 
 
 def source_mark() -> str:
@@ -61,9 +83,9 @@ def compiler() -> list[str]:
     raise BuildError("there is no C compiler (cc, gcc or clang)")
 
 
-def flags_of(source: Path, machine: str) -> list[str]:
+def flags_of(source: Path, machine: str, sets: Mapping[str, Sequence[str]] | None = None) -> list[str]:
     """The flags of the instruction set in a file's name (kernels_avx2.c); none for others and elsewhere."""
-    return FLAGS.get(machine.lower(), {}).get(source.stem.rpartition("_")[2], [])
+    return list((sets or FLAGS.get(machine.lower(), {})).get(source.stem.rpartition("_")[2], []))
 
 
 def run(command: Sequence[str]) -> None:
@@ -76,26 +98,37 @@ def run(command: Sequence[str]) -> None:
         raise BuildError((telling or lines or [f"{command[0]} ended with {done.returncode}"])[0])
 
 
-def build(output: Path = LIBRARY, *, strict: bool = False, sanitize: str = "") -> Path:
-    """The library at `output`, put there whole or not at all. BuildError says why it cannot be."""
+def here() -> BuildTarget:
+    """This machine, with its own compiler."""
     if sys.platform == "win32":
-        raise BuildError("the native engine is not built on Windows")
-    command = compiler()
+        raise BuildError("the native engine is not built on Windows; its wheel has it")
+    return BuildTarget(compiler(), platform.machine(), sys.platform)
+
+
+def compiled(folder: Path, target: BuildTarget, flags: Sequence[str]) -> list[str]:
+    """Every source as an object in a folder."""
+    objects = [str(folder / f"{source.stem}.o") for source in sources()]
+    commands = [
+        [*target.command, *flags, *flags_of(one, target.machine, target.sets), "-c", str(one), "-o", to]
+        for one, to in zip(sources(), objects, strict=True)
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run, commands))
+    return objects
+
+
+def build(
+    output: Path = LIBRARY, *, strict: bool = False, sanitize: str = "", target: BuildTarget | None = None
+) -> Path:
+    """The library at `output`, put there whole or not at all. BuildError says why it cannot be."""
+    target = target or here()
     flags = [*ALWAYS, f'-DJM_SOURCE="{source_mark()}"', *(STRICT if strict else [])]
     flags += SANITIZE.get(sanitize, [])
-    sources = sorted(SOURCES.glob("*.c"))
-    machine = platform.machine()
     with tempfile.TemporaryDirectory(dir=output.parent, prefix=".build-") as folder:
-        objects = [str(Path(folder) / f"{source.stem}.o") for source in sources]
-        commands = [
-            [*command, *flags, *flags_of(source, machine), "-c", str(source), "-o", to]
-            for source, to in zip(sources, objects, strict=True)
-        ]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(run, commands))
+        objects = compiled(Path(folder), target, flags)
         whole = Path(folder) / output.name
-        shared = "-dynamiclib" if sys.platform == "darwin" else "-shared"
-        run([*command, *flags, shared, *objects, "-o", str(whole), "-lm"])
+        shared = "-dynamiclib" if target.system == "darwin" else "-shared"
+        run([*target.command, *flags, shared, *objects, "-o", str(whole), "-lm", *target.linking])
         whole.replace(output)
     return output
 

@@ -7,6 +7,7 @@ from. Only bytes and values here: `jumok.checkpoint` reads the files.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,16 +28,15 @@ def dump_parts(parts: Mapping[str, PackedWeights], fingerprint: str) -> bytes:
     arrays: dict[str, NDArray[Any]] = {}
     seen: set[int] = set()
     for name, part in parts.items():
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
         if part.scale is None:
             if part.data.size != part.rows * part.columns or part.bias is not None:
                 raise ValueError(f"{name} is a matrix of float32; the folder is for int8")
             arrays[name] = part.data
             continue
-        arrays[f"{name}.codes"] = part.data.reshape(codes_shape(part.rows, part.columns))
-        arrays[f"{name}.scale"] = part.scale
+        if id(part.data) not in seen:
+            seen.add(id(part.data))
+            arrays[f"{name}.codes"] = part.data.reshape(codes_shape(part.rows, part.columns))
+            arrays[f"{name}.scale"] = part.scale
         if part.bias is not None:
             arrays[f"{name}.bias"] = part.bias
     return dump_tensors(
@@ -65,7 +65,7 @@ def parse_parts(
     parts: dict[str, PackedWeights] = {}
     for part in layout(config, *sizes):
         again = (part.name == "output" and config.tied) or (part.name == "source_embedding" and shared)
-        parts[part.name] = parts["target_embedding"] if again else read.part(part)
+        parts[part.name] = read.again(part, parts["target_embedding"]) if again else read.part(part)
     if strange := sorted(arrays.keys() - read.taken):
         raise read.fault(f"{strange[0][:80]} is unexpected")
     return parts, metadata["model_fingerprint"]
@@ -147,8 +147,12 @@ class _Reader:
         scale = self.floats(f"{part.name}.scale", (N,))
         if (scale < 0).any():
             raise self.fault(f"{part.name}.scale is negative")
-        bias = self.floats(f"{part.name}.bias", (N,)) if part.bias else None
-        return PackedWeights(part.rows, part.columns, codes, scale, bias)
+        return self.again(part, PackedWeights(part.rows, part.columns, codes, scale))
+
+    def again(self, part: WeightPart, matrix: PackedWeights) -> PackedWeights:
+        """A matrix that is there already, with the bias that this part has, if it has one."""
+        N = padded(part.rows)
+        return replace(matrix, bias=self.floats(f"{part.name}.bias", (N,))) if part.bias else matrix
 
     def floats(self, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
         array = self.take(name, shape, "float32")

@@ -30,7 +30,7 @@ LEVELS = ("portable", "avx2", "avx512", "vnni", "neon")
 """What the kernels are written for, by the numbers of kernels.h."""
 PATH, LEVEL = "JUMOK_NATIVE_LIBRARY", "JUMOK_NATIVE_LEVEL"
 F32, I8 = 0, 1
-OK, NOT_FINITE, PAST_TABLE, NO_MEMORY, BAD_ARGUMENT = range(5)
+OK, NOT_FINITE, PAST_TABLE, NO_MEMORY, BAD_ARGUMENT, NO_KEY = range(6)
 
 Ints = POINTER(c_int32)
 
@@ -57,6 +57,9 @@ class CConfig(Structure):
         *((name, c_int32) for name in ("encoder_layers", "decoder_layers", "source_vocab", "target_vocab")),
         *((name, c_int32) for name in ("norm", "residual", "scaled", "positions", "max_positions")),
         *((name, c_int32) for name in ("cell", "bidirectional", "score", "input_feeding")),
+        *((name, c_int32) for name in ("activation", "gated", "rms_norm", "head_width")),
+        *((name, c_int32) for name in ("embedding_norm", "logits_bias", "buckets", "max_distance")),
+        ("norm_epsilon", c_float),
         ("embedding_scale", c_float),
     )
 
@@ -74,6 +77,53 @@ class CBatch(Structure):
         ("shortlist", c_void_p),
         ("shortlist_offsets", c_void_p),
         ("phrases", c_void_p),
+        ("edits", c_void_p),
+        ("recording", c_void_p),
+        ("tree", c_void_p),
+    )
+
+
+class CAttentionEdit(Structure):
+    """What is changed in one attention layer."""
+
+    _fields_ = (
+        *((name, c_int32) for name in ("kind", "layer", "no_scale")),
+        ("factors", c_void_p),
+        ("uniform", c_void_p),
+        ("cuts", c_int32),
+        ("cells", c_int32),
+        *((name, c_void_p) for name in ("cut", "cell", "weight")),
+    )
+
+
+class CEdits(Structure):
+    """All that is changed inside a model."""
+
+    _fields_ = (
+        ("count", c_int32),
+        ("attention", c_void_p),
+        ("no_source_positions", c_int32),
+        ("no_target_positions", c_int32),
+        ("source_positions", c_void_p),
+        ("target_positions", c_void_p),
+        ("target_count", c_int32),
+        ("bridge", c_void_p),
+    )
+
+
+class CRecording(Structure):
+    """What is kept of a pass, and where."""
+
+    _fields_ = (("keep", c_int32), *((name, c_void_p) for name in ("stages", "data", "places")))
+
+
+class CTree(Structure):
+    """Where the steps of a beam search are written to."""
+
+    _fields_ = (
+        ("room", c_int64),
+        ("count", c_int64),
+        *((name, c_void_p) for name in ("step", "row", "token", "place", "log_prob")),
     )
 
 
@@ -99,6 +149,8 @@ class COptions(Structure):
         ("align", c_int32),
         ("align_head", c_int32),
         ("align_after", c_int32),
+        ("align_before", c_int32),
+        ("align_behind", c_int32),
     )
 
 
@@ -122,6 +174,9 @@ FUNCTIONS = {
     "jm_unpack_i8": (c_int, [c_void_p, c_void_p, c_int32, c_int32, c_void_p]),
     "jm_model_new": (c_void_p, [POINTER(CConfig), POINTER(CTensor), c_int32, c_char_p, c_int32]),
     "jm_model_free": (None, [c_void_p]),
+    "jm_model_join": (c_void_p, [c_void_p, c_void_p, c_int32, c_int32]),
+    "jm_record_at": (c_int64, [c_void_p, POINTER(CRecording), *[c_int32] * 5]),
+    "jm_attentions": (c_int32, [c_void_p]),
     "jm_search": (c_int, [c_void_p, POINTER(CBatch), POINTER(COptions), POINTER(CAnswers), Ints]),
     "jm_score": (c_int, [c_void_p, POINTER(CBatch), c_void_p, c_void_p, c_int32, c_void_p, Ints]),
 }

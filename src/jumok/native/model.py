@@ -9,7 +9,7 @@ matrices are int8 codes. No answer depends on the other sentences of a call, nor
 """
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,13 @@ from numpy.typing import NDArray
 from jumok.answers import Answer, NotFiniteError, no_learned_row
 from jumok.architectures import ARCHS, AlignHead, LuongConfig, ModelConfig, TransformerConfig
 from jumok.config import DecodingConfig
+from jumok.edits import Edits, Where
 from jumok.errors import ConfigError, ModelError, RunError
 from jumok.native.library import (
     BAD_ARGUMENT,
     F32,
     I8,
+    NO_KEY,
     NO_MEMORY,
     NOT_FINITE,
     OK,
@@ -37,15 +39,18 @@ from jumok.native.library import (
     thread_count,
 )
 from jumok.native.phrases import PhraseArrays, PhraseOptions
+from jumok.native.record import NOTHING, Probe, Recording, no_key, past_table
 from jumok.native.weights import PackedWeights, Type, layout
-from jumok.text.tokenizer import EOS
+from jumok.text.frame import closed
+from jumok.text.specials import EOS
 
 MOST_BEAM = 1 << 16  # as in batch.c
 
 Ids = Sequence[int]
 Lists = Sequence[Ids] | Sequence[NDArray[np.int32]]
 NORMS = ("post", "pre", "none")
-POSITIONS = ("sinusoidal", "learned", "rotary", "none")
+POSITIONS = ("sinusoidal", "learned", "rotary", "none", "relative")
+ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
 CELLS = ("rnn", "gru", "lstm")
 SCORES = ("dot", "general", "concat")
 LINE = 512
@@ -65,13 +70,17 @@ class SearchOptions:
     """Most hypotheses that are computed together; 0 lets the library choose."""
     align: AlignHead | None = None
     """The head that says where answers come from; None: no one asks."""
+    tags: tuple[int, int] = (0, 0)
+    """Tokens of each source that are nobody's words: the first so many, and the last besides the end."""
 
     @staticmethod
-    def of(config: DecodingConfig, align: AlignHead | None = None) -> "SearchOptions":
+    def of(
+        config: DecodingConfig, align: AlignHead | None = None, tags: tuple[int, int] = (0, 0)
+    ) -> "SearchOptions":
         """The search of `n_best` answers with different texts: some of a beam may have the same."""
         keep = 1 if config.n_best == 1 else config.beam
         return SearchOptions(
-            config.beam, config.n_best, config.length_penalty, config.min_len, keep, align=align
+            config.beam, config.n_best, config.length_penalty, config.min_len, keep, align=align, tags=tags
         )
 
     @property
@@ -110,11 +119,21 @@ class NativeModel:
         return self.parts["output"].type
 
     @property
+    def types(self) -> str:
+        """The same as people read it."""
+        return self.type
+
+    @property
+    def table_rows(self) -> int | None:
+        """Positions that there is a learned row for; None: any number."""
+        return self.config.table_rows
+
+    @property
     def level(self) -> str:
         """Which instructions of the CPU are used."""
         return self.library.level
 
-    def search(
+    def search(  # noqa: PLR0913  most have defaults
         self,
         sources: Sequence[Ids],
         limits: Sequence[int],
@@ -123,18 +142,21 @@ class NativeModel:
         prefixes: Sequence[Ids] | None = None,
         shortlists: Lists | None = None,
         phrases: PhraseOptions | None = None,
+        looker: Probe = NOTHING,
         threads: int | None = None,
     ) -> list[list[Answer]]:
         """The answers to each sentence, best first.
 
         `limits[i]` is the most tokens of answer i, its end included; `prefixes[i]` are the tokens that it
         begins with; `shortlists[i]` the only target ids it may use, ascending; `phrases` says what it must
-        and must not contain, and how many hypotheses are kept for it, at most `options.beam`. Raises
-        NotFiniteError, LookupError past a learned table, and ValueError for ids that the model does not have.
+        and must not contain, and how many hypotheses are kept for it, at most `options.beam`; `looker` who
+        looks inside: a recording of a greedy search only, a tree of one sentence. Raises NotFiniteError,
+        LookupError past a learned table, and ValueError for ids that it does not have, and for a row of
+        attention that edits leave no key.
         """
         if not sources:
             return []
-        ids, offsets = joined([(*source, EOS) for source in sources])
+        ids, offsets = joined(list(map(closed, sources)))
         bound = np.array(limits, dtype=np.int32)
         if len(bound) != len(sources) or (bound < 1).any():
             raise ValueError("every sentence needs a limit of 1 token or more")
@@ -158,6 +180,7 @@ class NativeModel:
         arrays = None if phrases is None else PhraseArrays(phrases)
         if arrays is not None:
             batch.phrases = ctypes.addressof(arrays.c)
+        changed = looker.put(batch, self.config, offsets, int(bound.max()))
         keep = options.kept
         room = int(bound.sum()) * keep
         found = SearchArrays.of(room, len(sources) * keep, aligned=options.align is not None)
@@ -167,20 +190,35 @@ class NativeModel:
         code = self.library.c.jm_search(
             self._handle, ctypes.byref(batch), ctypes.byref(asked), ctypes.byref(answers), ctypes.byref(bad)
         )
-        self._check(code, bad.value, sources)
+        self._check(code, bad.value, sources, looker.edits)
+        del changed  # it had to live until now
         return unpacked(bound, keep, found, [len(source) for source in sources])
 
     def score(
         self, sources: Sequence[Ids], targets: Sequence[Ids], *, threads: int | None = None
     ) -> list[list[float]]:
         """log P of each target token and of the end, given the source. Raises as `search` does."""
+        found = self.force(sources, [(*target, EOS) for target in targets], threads=threads)
+        return [log_probs.tolist() for log_probs in found]
+
+    def force(
+        self,
+        sources: Sequence[Ids],
+        targets: Sequence[Ids],
+        *,
+        looker: Probe = NOTHING,
+        threads: int | None = None,
+    ) -> list[NDArray[np.float32]]:
+        """log P of each of these tokens, at least one each; a `looker` may record a pass of their sizes."""
         if len(sources) != len(targets):
             raise ValueError(f"there are {len(sources)} sources and {len(targets)} targets")
         if not sources:
             return []
-        ids, offsets = joined([(*source, EOS) for source in sources])
-        right, places = joined([(*target, EOS) for target in targets])
+        ids, offsets = joined(list(map(closed, sources)))
+        right, places = joined(targets)
         batch = CBatch(count=len(sources), ids=address(ids), offsets=address(offsets))
+        longest = int(np.diff(places).max())
+        changed = looker.put(batch, self.config, offsets, longest)
         log_probs, bad = np.zeros(len(right), np.float32), ctypes.c_int32(-1)
         code = self.library.c.jm_score(
             self._handle,
@@ -191,17 +229,32 @@ class NativeModel:
             address(log_probs),
             ctypes.byref(bad),
         )
-        self._check(code, bad.value, sources)
-        return [log_probs[begin:end].tolist() for begin, end in zip(places[:-1], places[1:], strict=True)]
+        self._check(code, bad.value, sources, looker.edits)
+        del changed  # it had to live until now
+        return np.split(log_probs, places[1:-1])
 
-    def _check(self, code: int, bad: int, sources: Sequence[Ids]) -> None:
+    def recording(
+        self,
+        sources: Sequence[Ids],
+        rooms: Sequence[int],
+        *,
+        steps: bool = True,
+        stages: Collection[Where] = (),
+    ) -> Recording:
+        """Room for what the model computes while it reads each source and writes up to so many tokens."""
+        sizes = [(len(closed(source)), room) for source, room in zip(sources, rooms, strict=True)]
+        return Recording(self.library.c, self._handle, self.config, sizes, steps=steps, stages=stages)
+
+    def _check(self, code: int, bad: int, sources: Sequence[Ids], edits: Edits | None = None) -> None:
         """What went wrong, as an exception."""
         if code == OK:
             return
         if code == NOT_FINITE:
             raise NotFiniteError(bad)
-        if code == PAST_TABLE and (rows := self.config.table_rows):
-            raise no_learned_row(max(len(sources[bad]), rows), rows)
+        if code == PAST_TABLE and (rows := self.table_rows):
+            raise no_learned_row(past_table(edits, len(closed(sources[bad])), rows), rows)
+        if code == NO_KEY and edits is not None:
+            raise no_key(edits, len(closed(sources[bad])))
         if code == NO_MEMORY:
             raise RunError(
                 "there is not enough memory for these sentences",
@@ -228,7 +281,13 @@ def c_config(config: ModelConfig, source_vocab: int, target_vocab: int) -> CConf
         shape.norm, shape.positions = NORMS.index(config.norm), POSITIONS.index(config.positions)
         shape.residual, shape.scaled = config.residual, config.scaled
         shape.max_positions = config.max_positions if config.positions == "learned" else 0
-        shape.embedding_scale = config.width**0.5
+        shape.embedding_scale = config.width**0.5 if config.embedding_scaled else 1.0
+        shape.activation, shape.gated = ACTIVATIONS.index(config.activation), config.gated
+        shape.rms_norm, shape.norm_epsilon = config.rms_norm, config.norm_epsilon
+        shape.head_width = config.d_k
+        shape.embedding_norm, shape.logits_bias = config.embedding_norm, config.logits_bias
+        if config.positions == "relative":
+            shape.buckets, shape.max_distance = config.buckets, config.max_distance
     else:
         shape.encoder_layers = shape.decoder_layers = config.layers
         shape.cell, shape.bidirectional = CELLS.index(config.cell), config.bidirectional
@@ -268,6 +327,8 @@ def c_options(options: SearchOptions, threads: int) -> COptions:
         align=0 if asked is None else asked.layer + 1,
         align_head=0 if asked is None or asked.head is None else asked.head + 1,
         align_after=asked is not None and asked.after,
+        align_before=options.tags[0],
+        align_behind=options.tags[1],
     )
 
 

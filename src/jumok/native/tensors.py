@@ -32,12 +32,12 @@ TYPES = {
     "U8": "|u1",
     "BOOL": "|b1",
 }
-NAMES = {"<f4": "F32", "<i4": "I32", "|u1": "U8"}
+NAMES = {"<f4": "F32", "<i4": "I32", "|i1": "I8", "|u1": "U8"}
 AGAIN = "copy the folder again from where it was whole"
 
 
 def dump_tensors(arrays: Mapping[str, Array], metadata: Mapping[str, str]) -> bytes:
-    """The bytes of a file with these arrays, float32, int32 or uint8, each at a multiple of 64 bytes."""
+    """The bytes of a file with these arrays, of types in NAMES, each at a multiple of 64 bytes."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)}
     chunks, place = list[bytes](), 0
     for name, array in arrays.items():

@@ -1,11 +1,12 @@
 """A model's weights as the C library names and packs them, and back again.
 
 `layout` is one table for both ways: which tensors of a state dict make which part of jumok.h. Letters: N rows
-and K columns of a matrix, y = x Wᵀ + b; D width, F inner width, V vocabulary, G gates of a cell.
+and K columns of a matrix, y = x Wᵀ + b; D width, A width of all heads, F inner width, V vocabulary, G gates
+of a cell.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, Literal
 
@@ -29,7 +30,7 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 class WeightPart:
     """One part of jumok.h and the tensors that it is made of.
 
-    matrix: W (N, K). transposed: stored as (K, N). heads: one matrix per head, (parts, H, K, N / parts / H).
+    matrix: W (N, K). transposed: stored as (K, N). heads: one matrix per head, (parts, H, K, A / H).
     vector: (K,), N = 1. table: (N, K), rows that are looked up and never multiplied.
     """
 
@@ -39,7 +40,8 @@ class WeightPart:
     weight: str
     bias: str = ""
     form: Form = "matrix"
-    heads: int = 1
+    heads: tuple[int, int] = (1, 1)
+    """Of the form heads: how many there are, and the width of one."""
 
     @property
     def packed(self) -> bool:
@@ -52,8 +54,7 @@ class WeightPart:
             case "transposed":
                 return self.columns, self.rows
             case "heads":
-                width = self.columns
-                return self.rows // width, self.heads, width, width // self.heads
+                return self.rows // prod(self.heads), self.heads[0], self.columns, self.heads[1]
             case "vector":
                 return (self.columns,)
             case _:
@@ -109,10 +110,11 @@ class PackedWeights:
 def layout(config: ModelConfig, source_vocab: int, target_vocab: int) -> list[WeightPart]:
     """Every part of a model under its name in jumok.h; the output of a tied model is its embedding again."""
     D, tied = config.width, config.tied
+    bias = "logits_bias" if isinstance(config, TransformerConfig) and config.logits_bias else ""
     parts = [
         WeightPart("target_embedding", target_vocab, D, "target_embedding.weight"),
         WeightPart("source_embedding", source_vocab, D, "source_embedding.weight"),
-        WeightPart("output", target_vocab, D, "target_embedding.weight" if tied else "output.weight"),
+        WeightPart("output", target_vocab, D, "target_embedding.weight" if tied else "output.weight", bias),
     ]
     match config:
         case TransformerConfig():
@@ -122,36 +124,42 @@ def layout(config: ModelConfig, source_vocab: int, target_vocab: int) -> list[We
 
 
 def _transformer(config: TransformerConfig) -> Iterator[WeightPart]:
-    D, F = config.width, config.feedforward
+    D, A, F = config.width, config.heads * config.d_k, config.feedforward
     if config.positions == "learned":
         for side in ("source", "target"):
             table = f"{side}_positions.table"
             yield WeightPart(f"{side}_positions", config.max_positions, D, table, form="table")
+    if config.positions == "relative":
+        for name in ("encoder_bias", "decoder_bias"):
+            yield WeightPart(name, config.buckets, config.heads, f"{name}.weight", form="table")
+    for name in ("source_norm", "target_norm") if config.embedding_norm else ():
+        yield from _norm(config, name, name)
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         crosses = side == "decoder"
         branches = ("attention", "cross", "feedforward") if crosses else ("attention", "feedforward")
         for n in range(layers):
             layer = f"{side}.{n}"
             yield _projection(config, layer, "qkv", 3, "attention.project")
-            yield _linear(layer, "out", D, D, "attention.output.linear")
+            yield _linear(layer, "out", D, A, "attention.output.linear")
             if crosses:
                 yield _projection(config, layer, "cross_q", 1, "cross.project_query")
                 yield _projection(config, layer, "cross_kv", 2, "cross.project_memory")
-                yield _linear(layer, "cross_out", D, D, "cross.output.linear")
-            yield _linear(layer, "inner", F, D, "feedforward.inner")
+                yield _linear(layer, "cross_out", D, A, "cross.output.linear")
+            for name in ("inner", "gate") if config.gated else ("inner",):
+                yield _linear(layer, name, F, D, f"feedforward.{name}")
             yield _linear(layer, "outer", D, F, "feedforward.outer")
             for number, branch in enumerate(branches if config.norm != "none" else (), start=1):
-                yield from _norm(f"{layer}.norm{number}", f"{layer}.add_{branch}.norm", D)
+                yield from _norm(config, f"{layer}.norm{number}", f"{layer}.add_{branch}.norm")
     for side in ("encoder", "decoder") if config.norm == "pre" else ():
-        yield from _norm(f"{side}.norm", f"{side}_norm", D)
+        yield from _norm(config, f"{side}.norm", f"{side}_norm")
 
 
 def _projection(config: TransformerConfig, layer: str, name: str, count: int, stored: str) -> WeightPart:
-    D, path = config.width, f"{layer}.{stored}"
+    D, path, heads = config.width, f"{layer}.{stored}", (config.heads, config.d_k)
     if config.projection == "split":
         weight, bias = f"{path}.weight", f"{path}.bias"
-        return WeightPart(f"{layer}.{name}", count * D, D, weight, bias, "heads", config.heads)
-    return _linear(layer, name, count * D, D, f"{stored}.linear")
+        return WeightPart(f"{layer}.{name}", count * prod(heads), D, weight, bias, "heads", heads)
+    return _linear(layer, name, count * prod(heads), D, f"{stored}.linear")
 
 
 def _linear(layer: str, name: str, rows: int, columns: int, stored: str) -> WeightPart:
@@ -159,9 +167,9 @@ def _linear(layer: str, name: str, rows: int, columns: int, stored: str) -> Weig
     return WeightPart(f"{layer}.{name}", rows, columns, f"{path}.weight", f"{path}.bias")
 
 
-def _norm(name: str, stored: str, width: int) -> Iterator[WeightPart]:
-    for kind in ("weight", "bias"):
-        yield WeightPart(f"{name}.{kind}", 1, width, f"{stored}.{kind}", form="vector")
+def _norm(config: TransformerConfig, name: str, stored: str) -> Iterator[WeightPart]:
+    for kind in ("weight",) if config.rms_norm else ("weight", "bias"):
+        yield WeightPart(f"{name}.{kind}", 1, config.width, f"{stored}.{kind}", form="vector")
 
 
 def _recurrent(config: RnnConfig | LuongConfig) -> Iterator[WeightPart]:
@@ -216,11 +224,12 @@ def pack_weights(
         raise wrong_weights(faults, where)
     once, packed = dict[tuple[int, bool], PackedWeights](), dict[str, PackedWeights]()
     for part in parts:
-        weight = tensors[part.weight]
+        weight, bias = tensors[part.weight], tensors[part.bias] if part.bias else None
         key = (weight.ctypes.data, part.packed)
         if key not in once:
-            once[key] = _pack(part, weight, tensors[part.bias] if part.bias else None, type, where)
-        packed[part.name] = once[key]
+            once[key] = _pack(part, weight, type, where)
+        one = once[key]
+        packed[part.name] = one if bias is None else replace(one, bias=_pack_bias(part, bias, where))
     return packed
 
 
@@ -231,16 +240,15 @@ def unpack_weights(
     tensors: dict[str, Array] = {}
     sizes = (parts[f"{side}_embedding"].rows for side in ("source", "target"))
     for part in layout(config, *sizes):
+        packed = parts[part.name]
+        if part.bias and packed.bias is not None:
+            tensors[part.bias] = packed.bias[: part.rows].reshape(part.bias_shape).copy()
         if part.weight in tensors:
             continue
         if part.name == "source_embedding" and shared:
             tensors[part.weight] = tensors["target_embedding.weight"]
             continue
-        packed = parts[part.name]
-        plain = packed.unpacked() if part.packed else packed.data
-        tensors[part.weight] = part.stored(plain)
-        if part.bias and packed.bias is not None:
-            tensors[part.bias] = packed.bias[: part.rows].reshape(part.bias_shape).copy()
+        tensors[part.weight] = part.stored(packed.unpacked() if part.packed else packed.data)
     return tensors
 
 
@@ -300,33 +308,40 @@ def _under_every_name(tensors: Mapping[str, Array], where: str, *, shared: bool)
     return {**tensors, **(dict.fromkeys(names, known[0]) if both else {})}
 
 
-def _pack(part: WeightPart, weight: Array, bias: Array | None, type_: Type, where: str) -> PackedWeights:
-    for name, array in ((part.weight, weight), (part.bias, bias)):
-        if array is not None and not np.isfinite(array).all():
-            bad = int(array.size - np.isfinite(array).sum())
-            raise ModelError(
-                f"{name}: {bad:,} of {array.size:,} numbers are not finite",
-                where=where,
-                hint="the weights are damaged or diverged: use an older checkpoint",
-                code="non_finite",
-            )
+def _check_finite(name: str, array: Array, where: str) -> None:
+    if not np.isfinite(array).all():
+        bad = int(array.size - np.isfinite(array).sum())
+        raise ModelError(
+            f"{name}: {bad:,} of {array.size:,} numbers are not finite",
+            where=where,
+            hint="the weights are damaged or diverged: use an older checkpoint",
+            code="non_finite",
+        )
+
+
+def _pack_bias(part: WeightPart, bias: Array, where: str) -> NDArray[np.float32]:
+    _check_finite(part.bias, bias, where)
+    row = _aligned(4 * padded(part.rows)).view(np.float32)
+    row[:] = 0
+    row[: part.rows] = bias.reshape(-1)
+    return row
+
+
+def _pack(part: WeightPart, weight: Array, type_: Type, where: str) -> PackedWeights:
     N, K, c = part.rows, part.columns, library().c
     matrix = part.matrix(weight)
     if not part.packed:
+        _check_finite(part.weight, weight, where)
         return PackedWeights(N, K, matrix.reshape(part.shape).copy())
-    row = None
-    if bias is not None:
-        row = _aligned(4 * padded(N)).view(np.float32)
-        row[:] = 0
-        row[:N] = bias.reshape(-1)
     if type_ == "int8":
         codes, scale = _aligned(c.jm_packed_i8(N, K)), _aligned(4 * padded(N)).view(np.float32)
-        scale[:] = 0
-        c.jm_pack_i8(matrix.ctypes.data, N, K, codes.ctypes.data, scale.ctypes.data)
-        return PackedWeights(N, K, codes, scale, row)
+        if c.jm_pack_i8(matrix.ctypes.data, N, K, codes.ctypes.data, scale.ctypes.data):
+            _check_finite(part.weight, weight, where)
+        return PackedWeights(N, K, codes, scale)
     data = _aligned(c.jm_packed_f32(N, K)).view(np.float32)
-    c.jm_pack_f32(matrix.ctypes.data, N, K, data.ctypes.data)
-    return PackedWeights(N, K, data, None, row)
+    if c.jm_pack_f32(matrix.ctypes.data, N, K, data.ctypes.data):
+        _check_finite(part.weight, weight, where)
+    return PackedWeights(N, K, data)
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:

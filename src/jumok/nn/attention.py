@@ -15,10 +15,10 @@ from jumok.nn.layers import FeedForward, Matrix, init_linear
 class MergedProjection(nn.Module):
     """One matrix for all heads: (L, D) to (L, parts · H · K)."""
 
-    def __init__(self, width: int, heads: int, parts: int) -> None:
+    def __init__(self, width: int, heads: int, parts: int, head_width: int = 0) -> None:
         super().__init__()
         self.heads, self.parts = heads, parts
-        self.linear = nn.Linear(width, parts * width)
+        self.linear = nn.Linear(width, parts * heads * (head_width or width // heads))
         for part in self.linear.weight.data.chunk(parts):
             nn.init.xavier_uniform_(part)
         nn.init.zeros_(self.linear.bias)
@@ -31,12 +31,13 @@ class MergedProjection(nn.Module):
 class SplitProjection(nn.Module):
     """Matrices of its own for each head: W_Q_i, W_K_i, W_V_i of (D, K)."""
 
-    def __init__(self, width: int, heads: int, parts: int) -> None:
+    def __init__(self, width: int, heads: int, parts: int, head_width: int = 0) -> None:
         super().__init__()
-        bound = (3 / width) ** 0.5  # as one (D, D) matrix of all heads would start
-        matrices = torch.empty(parts, heads, width, width // heads).uniform_(-bound, bound)
+        K = head_width or width // heads
+        bound = (6 / (width + heads * K)) ** 0.5  # as one (D, H · K) matrix of all heads would start
+        matrices = torch.empty(parts, heads, width, K).uniform_(-bound, bound)
         self.weight = nn.Parameter(matrices)  # (parts, H, D, K)
-        self.bias = nn.Parameter(torch.zeros(parts, heads, 1, width // heads))  # (parts, H, 1, K)
+        self.bias = nn.Parameter(torch.zeros(parts, heads, 1, K))  # (parts, H, 1, K)
 
     @property
     def matrix(self) -> Matrix:
@@ -54,13 +55,18 @@ class SplitProjection(nn.Module):
 Projection = MergedProjection | SplitProjection
 
 
-def make_projection(kind: Literal["merged", "split"], width: int, heads: int, parts: int) -> Projection:
-    """`parts` projections at once: Q, K and V of self-attention are three, K and V of cross-attention two."""
+def make_projection(
+    kind: Literal["merged", "split"], width: int, heads: int, parts: int, head_width: int = 0
+) -> Projection:
+    """`parts` projections at once: Q, K and V of self-attention are three, K and V of cross-attention two.
+
+    Heads are `head_width` wide; 0: together as wide as the model.
+    """
     match kind:
         case "merged":
-            return MergedProjection(width, heads, parts)
+            return MergedProjection(width, heads, parts, head_width)
         case "split":
-            return SplitProjection(width, heads, parts)
+            return SplitProjection(width, heads, parts, head_width)
 
 
 class AttentionOutput(nn.Module):
@@ -69,10 +75,11 @@ class AttentionOutput(nn.Module):
     MultiHead(Q, K, V) = Concat(head_1, …, head_h) W_O      (Vaswani et al. 2017, section 3.2.2)
     """
 
-    def __init__(self, width: int, *, scale: bool = True) -> None:
+    def __init__(self, width: int, joined: int = 0, *, scale: bool = True) -> None:
+        """`joined`: how wide all heads are together, where they are not as wide as the model."""
         super().__init__()
         self.scale = scale
-        self.linear = nn.Linear(width, width)
+        self.linear = nn.Linear(joined or width, width)
         init_linear(self.linear)
 
 
@@ -83,6 +90,8 @@ def exact_weights(model: nn.Module) -> set[Tensor]:
         match module:
             case nn.LayerNorm():
                 found |= {module.weight, module.bias}
+            case nn.RMSNorm():
+                found.add(module.weight)
             case AttentionOutput():
                 found.add(module.linear.bias)
             case FeedForward():

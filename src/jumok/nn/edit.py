@@ -1,47 +1,17 @@
-"""What a what-if changes in one attention layer, and how each change acts on the tensors.
+"""How what a what-if changes in one attention layer (`jumok.edits`) acts on the tensors.
 
 Axis letters: B batch, T queries, S keys, H heads, K width of one head, C cells of a table.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from jumok.edits import AttentionEdit, Whole
+
 Cells = tuple[Tensor, Tensor, Tensor, Tensor]
 """Indices of some cells of a (B, H, T, S) tensor."""
-
-
-@dataclass(frozen=True)
-class AttentionEdit:
-    """Changes to one attention layer. Heads count from 0, positions are absolute; outside ones do nothing."""
-
-    scaled: bool = True
-    """False: no division by sqrt(d_k)."""
-    factors: tuple[tuple[int, float], ...] = ()
-    """(head, factor): the head's context is multiplied by it; nothing is renormalised."""
-    cut: tuple[tuple[int, int, int], ...] = ()
-    """(head, q, k): -inf before the softmax, so the row renormalises over the keys that are left."""
-    rows: tuple[tuple[int, int, tuple[tuple[int, float], ...]], ...] = ()
-    """(head, q, ((k, w), …)): the row after the softmax; weights of keys in sight, normalised to sum 1."""
-    uniform: tuple[int, ...] = ()
-    """Heads that give every allowed key the same weight."""
-
-    @cached_property
-    def cut_table(self) -> Tensor:
-        return table(self.cut)  # (C, 3)
-
-    @cached_property
-    def row_table(self) -> tuple[Tensor, Tensor]:
-        """Cells (C, 3) and weights (C,) of all rows that are set."""
-        entries = [(head, q, k, w) for head, q, keys in self.rows for k, w in keys]
-        return table([one[:3] for one in entries]), torch.tensor([one[3] for one in entries])
-
-
-def table(entries: Sequence[tuple[int, int, int]]) -> Tensor:
-    return torch.tensor(entries, dtype=torch.long).reshape(-1, 3)  # (C, 3)
 
 
 @dataclass(frozen=True)
@@ -57,10 +27,10 @@ class Places:
     first: int | Tensor = 0
     begin: Tensor | None = None
 
-    def cells(self, entries: Tensor) -> tuple[Cells, Tensor]:
+    def cells(self, entries: Whole) -> tuple[Cells, Tensor]:
         """Cells of the entries (C, 3) of head, query and key; also, for each, which entry it belongs to."""
         B, H, T, S = self.shape
-        head, q, k = entries.to(self.device).T  # (C,)
+        head, q, k = torch.from_numpy(entries).to(self.device).T  # (C,)
         first = self.first[:, None] if isinstance(self.first, Tensor) else self.first
         row = (q - first).expand(B, -1)  # (B, C)
         column = (k if self.begin is None else k + self.begin[:, None]).expand(B, -1)
@@ -99,7 +69,7 @@ def change_weights(
         entries, values = edit.row_table
         cells, entry = places.cells(entries)
         given = torch.zeros_like(weights)
-        given[cells] = values.to(weights)[entry]
+        given[cells] = torch.from_numpy(values).to(weights)[entry]
         given = given.masked_fill(~mask, 0)
         total = given.sum(dim=-1, keepdim=True)  # (B, H, T, 1)
         weights = torch.where(total > 0, given / total, weights)

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from jumok.nn.edit import AttentionEdit, Places, change_weights, cut_keys, scale_heads
+from jumok.edits import AttentionEdit
+from jumok.nn.edit import Places, change_weights, cut_keys, scale_heads
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Stages:
     weights: Tensor  # (B, H, T, S), after the softmax; rows sum to 1
     context: Tensor  # (B, H, T, K), weights V
     out: Tensor | None = None  # (B, T, D), heads joined and projected; Luong: the attentional state
+    bias: Tensor | None = None  # (B, H, T, S), what relative positions add to `scaled` before the mask
 
 
 def length_mask(lengths: Tensor, length: int) -> Tensor:
@@ -49,7 +51,7 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
 
 
-def attention_stages(
+def attention_stages(  # noqa: PLR0913
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -59,20 +61,24 @@ def attention_stages(
     edit: AttentionEdit | None = None,
     first: int | Tensor = 0,
     begin: Tensor | None = None,
+    bias: Tensor | None = None,
 ) -> Stages:
     """Scaled dot-product attention, stage by stage (Vaswani et al. 2017, eq. 1).
 
         Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V
 
     query (B, H, T, K), key and value (B, H, S, K), mask broadcasts to (B, H, T, S). Without `scale`, and
-    with an edit that leaves it out, nothing is divided: `scaled` is `scores`.
+    with an edit that leaves it out, nothing is divided: `scaled` is `scores`. A bias, which broadcasts to
+    (B, H, T, S), is added before the mask: softmax(Q K^T / sqrt(d_k) + bias) V.
     This is the slow twin of `fused_attention`: it keeps what people want to look at, and applies an edit.
     """
     scores = query @ key.mT  # (B, H, T, S)
     scale = scale and (edit is None or edit.scaled)
     scaled = scores / sqrt(key.shape[-1]) if scale else scores
-    after = weigh(scaled, value, mask, edit, first=first, begin=begin)
-    return Stages(query, key, value, scores, scaled, *after)
+    bias = None if bias is None else bias.to(scaled.dtype).expand_as(scaled)
+    placed = scaled if bias is None else scaled + bias
+    after = weigh(placed, value, mask, edit, first=first, begin=begin)
+    return Stages(query, key, value, scores, scaled, *after, bias=bias)
 
 
 def weigh(
@@ -99,10 +105,19 @@ def weigh(
 
 
 def fused_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, scale: bool = True
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    *,
+    scale: bool = True,
+    bias: Tensor | None = None,
 ) -> Tensor:
     """The context of `attention_stages` in one kernel that keeps no weights. No mask: all keys are seen."""
     factor = None if scale else 1.0  # None: 1 / sqrt(d_k)
+    if bias is not None:
+        bias = bias.to(query.dtype)
+        mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
     return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=factor)  # (B, H, T, K)
 
 

@@ -3,12 +3,16 @@
 Axis letters: B batch, L a length, D width, F inner width, V vocabulary.
 """
 
+from collections.abc import Callable
 from math import sqrt
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+EPSILON = 1e-5  # what a norm adds to the variance
 
 
 def dropout(x: Tensor, share: float, *, training: bool) -> Tensor:
@@ -52,20 +56,49 @@ class Matrix(NamedTuple):
     bias: Tensor  # (parts · F,)
 
 
-class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2   (Vaswani et al. 2017, eq. 2); each position on its own."""
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+ACTIVATIONS = MappingProxyType[Activation, Callable[[Tensor], Tensor]](
+    {
+        "relu": F.relu,  # max(0, x)
+        "gelu": F.gelu,  # x times the share of a normal distribution below it (Hendrycks & Gimpel 2016)
+        "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),  # the same by a formula with tanh
+        "silu": F.silu,  # x / (1 + exp(-x)), also called swish
+    }
+)
 
-    def __init__(self, width: int, inner: int) -> None:
+
+class FeedForward(nn.Module):
+    """FFN(x) = act(x W_1 + b_1) W_2 + b_2; each position on its own. The paper's act(x) is max(0, x), eq. 2.
+
+    Gated it is (act(x W_1 + b_1) * (x W_g + b_g)) W_2 + b_2   (Shazeer 2020).
+    """
+
+    def __init__(
+        self, width: int, inner: int, activation: Activation = "relu", *, gated: bool = False
+    ) -> None:
         super().__init__()
+        self.activation: Activation = activation
         self.inner = nn.Linear(width, inner)
+        self.gate = nn.Linear(width, inner) if gated else None
         self.outer = nn.Linear(inner, width)
-        init_linear(self.inner)
-        init_linear(self.outer)
+        for linear in (self.inner, self.gate, self.outer):
+            if linear is not None:
+                init_linear(linear)
 
     @property
     def first(self) -> Matrix:
-        """W_1 and b_1, after which comes max(0, ·)."""
+        """W_1 and b_1, after which comes the activation."""
         return Matrix(self.inner.weight, self.inner.bias)
+
+    @property
+    def second(self) -> Matrix | None:
+        """W_g and b_g."""
+        return None if self.gate is None else Matrix(self.gate.weight, self.gate.bias)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the paper's."""
+        return self.activation == "relu" and self.gate is None
 
 
 class Residual(nn.Module):
@@ -80,17 +113,32 @@ class Residual(nn.Module):
     """
 
     def __init__(
-        self, width: int, share: float, norm: Literal["post", "pre", "none"], *, add: bool = True
+        self,
+        width: int,
+        share: float,
+        norm: Literal["post", "pre", "none"],
+        *,
+        add: bool = True,
+        rms: bool = False,
+        epsilon: float = EPSILON,
     ) -> None:
         super().__init__()
-        self.norm = nn.Identity() if norm == "none" else nn.LayerNorm(width)
+        self.norm = nn.Identity() if norm == "none" else make_norm(width, rms=rms, epsilon=epsilon)
         self.dropout = Dropout(share)
         self.pre, self.add = norm == "pre", add
 
     @property
     def whole(self) -> bool:
         """Whether there is both a sum and a norm."""
-        return self.add and isinstance(self.norm, nn.LayerNorm)
+        return self.add and isinstance(self.norm, (nn.LayerNorm, nn.RMSNorm))
+
+
+def make_norm(width: int, *, rms: bool = False, epsilon: float = EPSILON) -> nn.LayerNorm | nn.RMSNorm:
+    """LayerNorm(x) = (x - mean) / sqrt(variance + epsilon) * weight + bias   (Ba et al. 2016), or
+
+    RMSNorm(x) = x / sqrt(mean(x²) + epsilon) * weight   (Zhang & Sennrich 2019).
+    """
+    return nn.RMSNorm(width, eps=epsilon) if rms else nn.LayerNorm(width, eps=epsilon)
 
 
 def init_linear(layer: nn.Linear) -> None:

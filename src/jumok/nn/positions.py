@@ -1,4 +1,4 @@
-"""Where a token stands: sinusoidal, learned and rotary positions, and other orders of them.
+"""Where a token stands: sinusoidal, learned and rotary positions.
 
 Positions are a tensor (L,), one for each token; None stands for no position at all.
 Axis letters: L tokens, P positions, D width, H heads, K width of one head.
@@ -6,15 +6,12 @@ Axis letters: L tokens, P positions, D width, H heads, K width of one head.
 
 from typing import Protocol
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from jumok.answers import no_learned_row
 
 BASE = 10_000.0
-BLOCK = 8  # positions that `exchanged` exchanges among each other
 
 
 def sinusoidal(positions: Tensor, width: int) -> Tensor:
@@ -42,23 +39,6 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     sine, cosine = angles[:, None, 0::2], angles[:, None, 1::2]  # (L, 1, K / 2)
     even, odd = x[..., 0::2], x[..., 1::2]  # (L, H, K / 2)
     return torch.stack((even * cosine - odd * sine, even * sine + odd * cosine), dim=-1).flatten(-2)
-
-
-def shuffled(lengths: NDArray[np.int64], seed: int) -> Tensor:
-    """(L,): the positions of each sentence in an order that depends on its length and the seed alone."""
-    orders = [torch.randperm(n, generator=torch.Generator().manual_seed(seed)) for n in lengths.tolist()]
-    return torch.cat(orders)
-
-
-def exchanged(positions: Tensor, seed: int, rows: int | None = None) -> Tensor:
-    """Positions exchanged within blocks of 8 by one permutation, so that no end need be known.
-
-    A table may have so many `rows` only: a block that it cuts off stays as it is.
-    """
-    order = torch.randperm(BLOCK, generator=torch.Generator().manual_seed(seed)).to(positions.device)
-    place = positions % BLOCK
-    others = positions - place + order[place]
-    return others if rows is None else torch.where(positions < rows - rows % BLOCK, others, positions)
 
 
 class PositionOps(Protocol):

@@ -4,8 +4,9 @@ from typing import Any
 
 from jumok.decoding.translator import load
 from jumok.errors import Error
-from jumok.evaluation.calibrate import calibrate
+from jumok.evaluation.calibrate import calibrate_sets
 from jumok.text.marks import is_question
+from jumok.training.by_direction import facing, grouped
 from jumok.training.loop import notice
 from jumok.training.step import is_out_of_memory
 from jumok.training.work import RunWork
@@ -24,11 +25,15 @@ def calibrate_run(work: RunWork, step: int) -> None:
 
 def calibrate_best(work: RunWork, step: int) -> None:
     pairs = work.prepared.valid_pairs[:MOST]
-    sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-    options: dict[str, Any] = {"long": "cut"} if any(map(is_question, sources)) else {}
+    ways = work.ways(len(pairs))
+    options: dict[str, Any] = {"long": "cut"} if any(is_question(source) for source, _ in pairs) else {}
     try:
         translator = load(work.checkpoints.run, str(work.device))
-        calibrate(translator, sources, references, **options)
+        sets = [
+            (facing(translator, way), [pairs[i][0] for i in places], [pairs[i][1] for i in places])
+            for way, places in grouped(ways).items()
+        ]
+        calibrate_sets(sets, **options)
     except Error as error:
         if error.code != "too_few":
             work.log(notice(step, "warning", error.code, f"confidence is not calibrated: {error.message}"))

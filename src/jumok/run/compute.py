@@ -1,8 +1,10 @@
 """What a run computes with: its model and optimisers, their precision and threads; and what cannot work."""
 
+from collections.abc import Mapping
 from functools import cache
 
 import torch
+from torch import Tensor
 
 from jumok.backends.c_ops import is_available
 from jumok.backends.choose import choose_backend
@@ -13,8 +15,11 @@ from jumok.errors import ConfigError, DataError
 from jumok.models.interface import Seq2Seq
 from jumok.run.machine import Machine
 from jumok.run.prepare import Prepared
+from jumok.run.start import table_side
 from jumok.training.distributed import World, told_to_all
-from jumok.training.optimizer import Optimizers
+from jumok.training.frozen import freeze, is_frozen
+from jumok.training.lora import Adapters
+from jumok.training.optimizer import Optimizers, is_hidden_matrix
 from jumok.training.shard import shard
 from jumok.training.state import Average, Learner
 from jumok.training.updates import packs
@@ -32,9 +37,13 @@ def make_learner(
     device: str | torch.device,
     newest: Checkpoint | None,
     world: World | None = None,
+    start: Mapping[str, Tensor] | None = None,
 ) -> Learner:
-    """Fresh weights from the seed, or everything as the newest checkpoint has it."""
+    """Fresh weights from the seed or those of the `start`, or everything as the newest checkpoint has it."""
     model = make_model(config, prepared)
+    if start is not None:
+        model.load_state_dict(start, strict=False)  # tied weights are there under one name
+    freeze(model, config.training.frozen_parts)
     if config.training.shard and world is not None:
         shard(model, str(device), world.size)
     model = model.to(device)
@@ -42,11 +51,31 @@ def make_learner(
     # The kernels are for steps that are captured: else it is plain torch.
     if not training.shard and (place.type != "cuda" or packs(config, place)):
         model.ops = choose_backend(place, precision=training.precision)
+    adapters = make_adapters(model, config)
     average = Average(model, config.training.ema) if config.training.ema else None
-    learner = Learner(model, Optimizers(model, config.training), average)
+    learner = Learner(model, Optimizers(model, config.training, adapters), average)
     if newest is not None:
         learner.load(newest.tensors(), newest.optimizer())
     return learner
+
+
+def make_adapters(model: Seq2Seq, config: RunConfig) -> Adapters | None:
+    """Adapters beside the matrices of attention and feed-forward networks, where they alone are to learn.
+
+    A vocabulary that has grown has rows that nothing has taught yet: its tables then learn, too.
+    """
+    if not config.training.lora:
+        return None
+    grown = config.start.extend_vocabulary > 0
+    return Adapters(
+        model,
+        config.training.lora,
+        seed=config.seed,
+        adapts=is_hidden_matrix,
+        learns=lambda name: (
+            grown and table_side(name) != "" and not is_frozen(name, config.training.frozen_parts)
+        ),
+    )
 
 
 def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
@@ -64,6 +93,11 @@ def check_possible(config: RunConfig, machine: Machine, world: World) -> None:
             "training.shard=true shares the weights out over processes, and there is one",
             hint="start several with `torchrun --nproc-per-node N -m jumok train …`, or leave it out",
         )
+    if config.training.shard and config.training.lora:
+        raise ConfigError(
+            f"training.lora={config.training.lora} and training.shard=true exclude each other",
+            hint="leave training.shard out: adapters take so little memory that nothing need be shared out",
+        )
     if config.training.shard and config.training.optimizer == "sgd":
         raise ConfigError(
             "training.optimizer=sgd and training.shard=true exclude each other: torch's cannot share out",
@@ -75,7 +109,7 @@ def check_same_data(world: World, prepared: Prepared) -> None:
     """Refuse to go on when the processes read different data: folders that machines do not share."""
     if world.size == 1:
         return  # and need not wait for its variants
-    stores = (prepared.train, prepared.valid, *prepared.variants)
+    stores = (prepared.valid, *prepared.stores)
     first, *others = world.gather([store.fingerprint for store in stores])
     for rank, theirs in enumerate(others, start=1):
         if theirs != first:

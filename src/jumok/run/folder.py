@@ -3,6 +3,7 @@
 config.toml      the complete configuration          metrics.jsonl   events
 run.json         what was asked, and of which data    samples.jsonl   validation samples over time
 checkpoints/     the saved steps                      data/           tokenizer and token stores
+start/           the model that it started from, if it did
 probes/          attention at each validation
 eval/            results of `jumok evaluate`          tensorboard/    curves
 """
@@ -36,6 +37,7 @@ FREE = {
     "training.time_limit",
     "training.log_every",
     "training.validate_every",
+    "training.early_looks",
     "training.save_every",
     "training.patience",
     "training.threads",
@@ -129,16 +131,18 @@ class RunFolder:
         merged: Flat = stored | changes
         return parse_config(nest(merged), f"in {self.path / 'config.toml'}")
 
-    def check_data(self, fingerprint: str) -> None:
-        """Refuse to go on with other data than the run began with."""
+    def has_other_data(self, fingerprint: str, *, allowed: bool) -> bool:
+        """Whether the data is another one than the run began with, which is refused unless it is allowed."""
         before = self.record().get("data_fingerprint")
-        if before != fingerprint:
+        if before != fingerprint and not allowed:
             raise DataError(
                 f"the data has changed since the run in {self.path} began",
                 where=f"then sha256 {before}\n  now  sha256 {fingerprint}",
-                hint="restore the files, choose another --out, or pass --allow-data-change",
+                hint="restore the files, or pass --allow-data-change; to teach its model something new, "
+                f"start another run from it: jumok train --from {self.path} --out …",
                 code="data_changed",
             )
+        return bool(before != fingerprint)
 
 
 def changed(file: Path, reason: str) -> ConfigError:

@@ -34,6 +34,7 @@ FED_STEP = 2e-3  # seconds of one step in time with input feeding, which Python 
 
 # Memory: bytes beside what a token takes.
 PER_WEIGHT = 18  # weight, gradient and two moments in fp32, a copy in bf16
+FROZEN, ADAPTED = 6, 14  # weight and copy; with where it started and a gradient on its way to the adapters
 LOGITS = 2**30  # logits of a packed batch exist in chunks of this size
 CONTEXT = 2 * 2**30  # CUDA, its libraries, and what lies between tensors
 USABLE = 0.95  # share of the device's memory
@@ -59,7 +60,7 @@ def tokens_per_second(config: RunConfig, machine: Machine) -> float:
     weights = active_weights(config.model, config.text.vocabulary)
     steps_in_time = machine.gpu and isinstance(config.model, RnnConfig | LuongConfig)
     share = RECURRENT_ON_GPU if steps_in_time else EFFICIENCY[device.type, batches]
-    passes = 2 if config.training.rdrop else 1
+    passes = (2 if config.training.rdrop else 1) * work_left(config)
     rate = share * machine.gflops * 1e9 / (6 * weights * passes)
     if not machine.gpu:
         if config.training.precision == "bf16" and isinstance(config.model, TransformerConfig):
@@ -68,6 +69,27 @@ def tokens_per_second(config: RunConfig, machine: Machine) -> float:
         return rate * min(1.0, threads / machine.cores) if threads else rate
     seconds = config.training.accumulate * least_seconds(config, batches)
     return min(rate * machine.processes, config.training.batch_tokens / seconds)
+
+
+def work_left(config: RunConfig) -> float:
+    """Share of the work of an update that is left where layers are frozen: a weight has two operations on the
+    way forward, two for what comes back through it, and two for its own gradient."""
+    frozen, model = config.training.frozen_parts, config.model
+    if not isinstance(model, TransformerConfig) or not frozen:
+        return 1.0
+    encoder, decoder = (
+        layers * weights
+        for layers, weights in zip(
+            (model.encoder_layers, model.decoder_layers), layer_weights(model), strict=True
+        )
+    )
+    tables = model.width * config.text.vocabulary
+    left = {"encoder": 6, "decoder": 6, "embeddings": 6}
+    left |= {part: 4 for part in left if part in frozen}
+    if {"encoder", "embeddings"} <= {*frozen}:
+        left["encoder"] = 2  # nothing before it learns, so nothing comes back
+    done = encoder * left["encoder"] + decoder * left["decoder"] + tables * left["embeddings"]
+    return done / (6 * (encoder + decoder + tables))
 
 
 def least_seconds(config: RunConfig, batches: str) -> float:
@@ -105,8 +127,9 @@ def matrices(model: ModelConfig) -> list[tuple[int, int]]:
 
 def layer_weights(model: TransformerConfig) -> tuple[int, int]:
     """Of an encoder layer, and of a decoder layer."""
-    D, F = model.width, model.feedforward
-    return 4 * D * D + 2 * D * F, 8 * D * D + 2 * D * F
+    D, E, F = model.width, model.heads * model.d_k, model.feedforward
+    network = (3 if model.gated else 2) * D * F
+    return 4 * D * E + network, 8 * D * E + network
 
 
 @dataclass
@@ -168,7 +191,7 @@ class Need:
 def need_of(config: RunConfig, machine: Machine) -> Need:
     """What the model and its optimiser take, and what a pass keeps until it has gone back."""
     packed, training = packs(config, torch.device(machine.device)), config.training
-    weights = all_weights(config) * (PER_WEIGHT + (4 if training.ema else 0))
+    weights = held_bytes(config)
     if training.shard:
         weights /= machine.processes
     number = 2 if machine.bf16 and training.precision != "fp32" else 4  # bytes
@@ -190,12 +213,33 @@ def all_weights(config: RunConfig) -> float:
     return 2 * active_weights(model, 0) + tables * V * model.width
 
 
+def held_bytes(config: RunConfig) -> float:
+    """Bytes of weights and optimiser; frozen ones have no gradient, moments, average or anchor."""
+    training, every = config.training, all_weights(config)
+    learned = PER_WEIGHT + (4 if training.ema else 0) + (4 if training.anchor else 0)
+    if training.lora:
+        return every * (ADAPTED + (4 if training.ema else 0))
+    model = config.model
+    if not isinstance(model, TransformerConfig):
+        return every * learned
+    encoder, decoder = layer_weights(model)
+    stacks = {"encoder": model.encoder_layers * encoder, "decoder": model.decoder_layers * decoder}
+    frozen: float = sum(stacks.get(part, 0) for part in training.frozen_parts)
+    frozen += every - sum(stacks.values()) if "embeddings" in training.frozen_parts else 0
+    return (every - frozen) * learned + frozen * FROZEN
+
+
 def kept_numbers(model: ModelConfig, length: int) -> float:
     """Numbers that one token leaves behind for the way back, averaged over source and target."""
     D = model.width
     if isinstance(model, TransformerConfig):
-        F = model.feedforward  # projections, attention, sums and norms, inner layer
-        encoder, decoder = 8 * D + F, 14 * D + F
+        # Projections and contexts, sums and norms, the inner layer: before an activation other than relu and
+        # beside a gate it is kept as well.
+        E, F = model.heads * model.d_k, model.feedforward
+        F *= 1 + (model.activation != "relu") + 2 * model.gated
+        encoder, decoder = 4 * E + 4 * D + F, 7 * E + 7 * D + F
+        if model.positions == "relative":  # what is added to the scores in bands, and their weights
+            encoder, decoder = encoder + 6 * model.heads * length, decoder + 4 * model.heads * length
         return (model.encoder_layers * encoder + model.decoder_layers * decoder) / 2 + 4 * D
     if not isinstance(model, RnnConfig | LuongConfig):  # what each matrix gives, and what is done with it
         return 4 * sum(rows for rows, _ in matrices(model)) / 2 + 8 * D
@@ -227,7 +271,9 @@ def refuse_too_large(config: RunConfig, machine: Machine) -> None:
     if not parts:
         raise ConfigError(
             f"this model needs about {need.at_rest / GIB:.1f} GiB before the first sentence, and {has}",
-            hint="choose a smaller one (--preset small, model.width, text.vocabulary), or share it between "
+            hint="teach adapters only (--lora 8), or freeze parts (--freeze encoder,embeddings)"
+            if config.start.model
+            else "choose a smaller one (--preset small, model.width, text.vocabulary), or share it between "
             "several GPUs: torchrun with training.shard=true",
             code="out_of_memory",
         )

@@ -11,6 +11,7 @@ from torch import Tensor
 from jumok.backends.products import Multiply, choose_product, has_products
 from jumok.decoding.engines import check_device
 from jumok.errors import ConfigError
+from jumok.systems import memory_size
 
 BF16_SINCE = (8, 0)  # compute capability of the first GPUs that compute bf16 themselves
 FP8_SINCE = (9, 0)  # and of those that our kernels for fp8 are written for
@@ -48,7 +49,7 @@ def look_at_machine(device: str | None = None) -> Machine:
         bf16, fp8 = since >= BF16_SINCE, since >= FP8_SINCE
         speed = measure_gflops(chosen, torch.bfloat16 if bf16 else torch.float32)
         return Machine(chosen, properties.name, cores(), properties.total_memory, bf16, speed, fp8=fp8)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = memory_size()
     speed, gain = measure_gflops("cpu"), measure_gain()
     return Machine("cpu", "CPU", cores(), memory, cpu_has_bf16(), speed, gain=gain)
 

@@ -29,6 +29,7 @@ GPU_BATCHES = ((10_000, 4096), (200_000, 8192), (1_000_000, 25_000))
 GPU_BATCH = 50_000  # for more pairs
 CPU_BATCH = 2000
 CHARACTERS_PER_PIECE = {"bpe": 4, "char": 1, "word": 3}
+LINE_S = 10  # seconds between two lines of the log, where steps are slow
 LOOKS = 12  # at the validation set in a run on a GPU, or in one with a time limit
 HURRY = 3600  # seconds on a CPU below which the recurrent model learns more than the Transformer
 NO_LANGUAGES = {"bpe", "in", "out", "raw", "src", "tgt", "tok", "trg", "txt"}  # usual endings of text
@@ -49,12 +50,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class Plan:
-    """A complete configuration, the choices behind it, and what to expect."""
+    """A complete configuration, the choices behind it, what to expect, and what else to know."""
 
     config: RunConfig
     choices: tuple[Choice, ...]
     tokens_per_second: float
     seconds: float
+    notes: tuple[str, ...] = ()
 
 
 @dataclass
@@ -78,14 +80,6 @@ class PlanDraft:
         return {choice.key: choice.value for choice in self.choices} | dict(self.given)
 
 
-def check_given(given: Flat) -> RunConfig:
-    """Refuse wrong values before any time is spent; sizes wait until the plan has chosen the others."""
-    settled = {key: value for key, value in given.items() if not key.startswith("model.")}
-    if arch := given.get("model.arch"):
-        settled["model.arch"] = arch
-    return parse_config(nest({"training.warmup": 0} | settled), "your settings")
-
-
 def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     """Settings for this data on this machine; refuses what cannot learn."""
     wishes = {key: value for key, value in given.items() if (key, value) != ("training.precision", "auto")}
@@ -93,7 +87,7 @@ def make_plan(given: Flat, found: Survey, machine: Machine) -> Plan:
     choose_for_set(draft)
     arch: Arch = draft.choose("model.arch", *fitting_arch(given, machine))
     choose_languages(draft, found.languages)
-    choose_text(draft, found)
+    choose_text(draft, found, machine)
     kinds = (draft.settings().get("text.kind", "bpe"), draft.settings().get("text.target_kind"))
     if repeats(arch, found, machine) and "bpe" in kinds and not has_pictures(draft):
         draft.choose("text.dropout", 0.1, "few pairs: words are also seen in parts")
@@ -154,8 +148,7 @@ def choose_for_set(draft: PlanDraft) -> None:
     if name := draft.given.get("data.name"):
         for key, value in builtin_info(name).settings.items():
             draft.choose(key, value, f"suits {name}")
-    shared = False
-    if has_pictures(draft) and draft.choose("text.shared", shared, "pictures have no vocabulary"):
+    if has_pictures(draft) and draft.choose("text.shared", value=False, reason="pictures share none"):
         raise ConfigError(
             "text.shared=true cannot work: the sources are pictures, not text",
             hint="leave text.shared out",
@@ -176,7 +169,7 @@ def patches_of(draft: PlanDraft) -> int:
     return (image.size // image.patch) ** 2
 
 
-def choose_text(draft: PlanDraft, found: Survey) -> None:
+def choose_text(draft: PlanDraft, found: Survey, machine: Machine) -> None:
     kind, target = (draft.settings().get(f"text.{name}") for name in ("kind", "target_kind"))
     if target and target != (kind or "bpe"):
         reason = f"sources are cut as {kind or 'bpe'}, targets as {target}"
@@ -192,25 +185,36 @@ def choose_text(draft: PlanDraft, found: Survey) -> None:
     if kind in ("char", "word") and target != "bpe":
         reason = "at most: one token for each symbol of the training text"
     draft.choose("text.vocabulary", vocabulary, reason)
-    choose_marks(draft)
-    longest = int(found.longest / 1.5) + 16  # digits and rare words take a token for each character
-    limit = min(512, max(64, -(-longest // 32) * 32))
-    draft.choose("data.max_length", limit, f"99 % of the sentences have at most {found.longest} characters")
+    choose_marks(draft, machine)
+    draft.choose("data.max_length", *fitting_length(found))
     if has_pictures(draft):
         draft.choose("decoding.max_len", draft.settings()["data.max_length"], "no caption is longer")
-    if not (draft.given.get("data.name") or draft.given.get("data.valid_source")):
+    choose_hold_out(draft, found)
+
+
+def fitting_length(found: Survey) -> tuple[int, str]:
+    """Most tokens of a sentence, in which digits and rare words take one for each character."""
+    limit = min(512, max(64, -(-(int(found.longest / 1.5) + 16) // 32) * 32))
+    return limit, f"99 % of the sentences have at most {found.longest} characters"
+
+
+def choose_hold_out(draft: PlanDraft, found: Survey) -> None:
+    if not any(draft.given.get(f"data.{name}") for name in ("name", "valid_source", "valid_corpora")):
         count = usual_hold_out(found)
         draft.choose("data.hold_out", count, "pairs kept apart to validate on; no validation files are given")
 
 
-def choose_marks(draft: PlanDraft) -> None:
-    """Marks for a model that translates from one language into another; words have no room for them."""
+def choose_marks(draft: PlanDraft, machine: Machine) -> None:
+    """Marks for a model that translates, and on a CPU a head that aligns; words have no room for marks."""
     settings = draft.settings()
     codes = [str(settings.get(f"data.{side}_language", "")) for side in ("source", "target")]
     kinds = {settings.get("text.kind", "bpe"), settings.get("text.target_kind") or "bpe"}
     if translates(*codes) and not has_pictures(draft) and "word" not in kinds:
         reason = "learned from the data: placeholders, addresses and code then survive translation"
         draft.choose("text.marks", value=True, reason=reason)
+        free = not machine.gpu and settings.get("training.batches") != "packed"
+        if free and settings["model.arch"] == "transformer":
+            draft.choose("training.align", 0.5, "a head learns which word is from which: small models gain")
 
 
 def choose_size(draft: PlanDraft, arch: Arch, found: Survey, machine: Machine) -> None:
@@ -296,8 +300,12 @@ def choose_training(draft: PlanDraft, arch: Arch, found: Survey, machine: Machin
     few = machine.gpu or limit  # a look takes longer than many updates of a GPU
     interval = max(25, steps // LOOKS if few else min(per_epoch, steps // 10))
     looks = f"about {LOOKS} looks" if few else "ten looks or more"
-    look = choose("training.validate_every", interval, f"{looks} at the validation set")
-    choose("training.save_every", look, "with each look")
+    every = choose("training.validate_every", interval, f"{looks} at the validation set")
+    choose("training.save_every", every, "with each look")
+    config = so_far(draft)
+    lines = max(1, round(LINE_S * tokens_per_second(config, machine) / batch))
+    if lines < config.training.log_every:
+        choose("training.log_every", lines, f"a line of the log about every {LINE_S} seconds")
 
 
 def pieces_of(draft: PlanDraft, found: Survey) -> float:

@@ -2,10 +2,10 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from hashlib import file_digest
 from pathlib import Path
 from shutil import rmtree
@@ -13,44 +13,34 @@ from shutil import rmtree
 import numpy as np
 
 from jumok.checkpoint.folder import replace_file
-from jumok.config import DataConfig, RunConfig
-from jumok.data.builtin import builtin_corpus, reads_pictures
-from jumok.data.corpus import Corpus, open_corpus
+from jumok.config import RunConfig
+from jumok.data.builtin import reads_pictures
 from jumok.data.marked import SHARE, PairMarker
+from jumok.data.mix import Mix, read_mix, write_mix
 from jumok.data.picture_store import build_picture_store, open_any_store
-from jumok.data.pictures import with_pictures
-from jumok.data.reader import CheckReport, examine
+from jumok.data.reader import CheckReport
 from jumok.data.store import Store, build_store, open_store, unreadable, writing
-from jumok.data.survey import Survey, check_enough, hold_out, usual_hold_out
 from jumok.data.variants import PendingStores, build_variants
-from jumok.errors import ConfigError, DataError
 from jumok.evaluation.lengths import TrainLengths, count_lengths, parse_train_lengths
-from jumok.images.patches import PatchReader
 from jumok.progress import Progress, silent
+from jumok.run.corpora import Corpora, run_text
+from jumok.run.keeping import Kept, build_kept, reopen_kept
+from jumok.run.mixture import RunPairs
+from jumok.run.vocabulary import check_frame, chosen_direction, grown_tokenizers, learn_tokenizers
 from jumok.seals import sealed, unsealed
-from jumok.text.tokenizer import Tokenizers, load_tokenizers, train_tokenizer
+from jumok.text.frame import Direction
+from jumok.text.tokenizer import Tokenizers, load_tokenizers
 
 LENGTHS = "lengths.json"
 NOTE = "prepared.json"
+KEPT = "kept"
+MIX = "mix.json"
 FIRST = ("kind", "vocabulary", "shared")  # settings of text that every version has known
 VARIANTS = 8  # stores that BPE dropout trains on in turn: enough that few words repeat a cut, and soon made
 FEW = 100_000  # pairs that this process encodes, with the library's threads, before others would have started
 COUNTED = 10_000  # training sources whose lengths are counted; of more pairs a part spread evenly over them
 
 logger = logging.getLogger("jumok")
-
-
-@dataclass(frozen=True)
-class Corpora:
-    """The text of a run; without a validation corpus some pairs are held out from training."""
-
-    train: Corpus
-    valid: Corpus | None
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Hashes of the files' contents, read once: these objects live for one sitting."""
-        return "+".join(corpus.fingerprint() for corpus in (self.train, self.valid) if corpus is not None)
 
 
 @dataclass(frozen=True)
@@ -63,76 +53,20 @@ class Prepared:
     valid_pairs: tuple[tuple[str, str], ...]
     lengths: TrainLengths | None = None  # of the training sources; an older folder does not say
     variants: Sequence[Store] = ()  # the same pairs cut differently, when text.dropout is above 0
+    kept: Kept | None = None  # old pairs, of a run that starts from a model
+    ways: tuple[Direction, ...] = ()  # the direction of each validation pair, where there may be several
+    mix: Mix | None = None  # of several corpora: how much of each an epoch has
 
     def for_epoch(self, epoch: int) -> Store:
         """The store that this epoch trains on: the variants in turn, or `train` where there are none."""
-        return self.variants[epoch % len(self.variants)] if self.variants else self.train
+        store = self.variants[epoch % len(self.variants)] if self.variants else self.train
+        store = self.mix.store(store, epoch) if self.mix else store
+        return self.kept.among(store, epoch) if self.kept else store
 
-
-def open_corpora(config: RunConfig) -> Corpora:
-    """The files or the built-in set that the settings name."""
-    data = config.data
-    check_dropout_fits(config)
-    check_columns_fit(data)
-    if data.name:
-        for name in ("source", "target", "valid_source", "valid_target", "images"):
-            if getattr(data, name):
-                option = name.replace("_", "-")
-                raise ConfigError(f"--data and --{option} exclude each other", hint="give one of them")
-        return Corpora(builtin_corpus(data.name, "train"), builtin_corpus(data.name, "valid"))
-    if not data.source:
-        raise ConfigError(
-            "there is no data to learn from",
-            hint="give --source FILE --target FILE, one file with both sides as --source, or --data dates",
-        )
-    if data.valid_target and not data.valid_source:
-        raise ConfigError("--valid-target is given without --valid-source", hint="give both, or none")
-    valid = open_side(data, data.valid_source, data.valid_target) if data.valid_source else None
-    return Corpora(open_side(data, data.source, data.target), valid)
-
-
-def open_side(data: DataConfig, source: str, target: str) -> Corpus:
-    """The corpus in these files, with pictures for its sources where the settings say so."""
-    columns = "" if target else data.columns
-    corpus = open_corpus(source, target, encoding_errors=data.encoding_errors, columns=columns)
-    return with_pictures(corpus, data.images) if data.images else corpus
-
-
-def check_columns_fit(data: DataConfig) -> None:
-    """Refuse columns that training has no use for."""
-    if (data.columns.count(",") > 1 or data.columns.endswith("+")) and not data.images:
-        raise ConfigError(
-            f"data.columns={data.columns} cannot work: training reads two columns, source and target",
-            hint="further references are for jumok evaluate",
-            code="bad_columns",
-        )
-    joint = data.source and not data.target or data.valid_source and not data.valid_target
-    if data.columns and not joint:
-        raise ConfigError(
-            f"data.columns={data.columns} is for a file with both sides, and none is given",
-            hint="give one file as --source, or leave out data.columns",
-            code="bad_columns",
-        )
-
-
-def check_dropout_fits(config: RunConfig) -> None:
-    """Refuse dropout of merges where there are none."""
-    reason = hint = ""
-    if "bpe" not in (config.text.kind, config.text.target_kind):
-        reason, hint = "only tokens of kind bpe have merges", "set text.kind to bpe, or text.dropout to 0"
-    if reads_pictures(config.data):
-        reason = "the sources are pictures, not text"
-        hint = "set text.dropout to 0; image.shift varies the pictures instead"
-    if config.text.dropout and reason:
-        raise ConfigError(f"text.dropout={config.text.dropout} cannot work: {reason}", hint=hint)
-
-
-def read_corpora(corpora: Corpora, progress: Progress = silent, *, keep: bool = True) -> CheckReport:
-    """The one pass over the files of a run; refuses what nothing can be learned from."""
-    others = {} if corpora.valid is None else {"valid": corpora.valid}
-    report = examine(corpora.train, others=others, strict=True, keep=keep, progress=progress)
-    check_enough(report.train, corpora.train.name)
-    return report
+    @property
+    def stores(self) -> tuple[Store, ...]:
+        """Every store that pairs to learn from can come from."""
+        return (self.train, *self.variants, *([self.kept.train] if self.kept else []))
 
 
 def prepare(  # noqa: PLR0913  most have a default
@@ -143,14 +77,17 @@ def prepare(  # noqa: PLR0913  most have a default
     *,
     fingerprint: str,
     tokenizers: Tokenizers | None = None,
+    add: int = 0,
+    start: str = "",
     processes: int = 0,
     progress: Progress = silent,
     background: bool = False,
 ) -> Prepared:
     """Tokenizer and stores under `folder`; a second call with the same text and settings reads them back.
 
-    A model that is trained already keeps its `tokenizers`, whatever became of the text. In the background the
-    variants, if any, may still be in the making: `Prepared.variants` waits for them.
+    A model that is trained already keeps its `tokenizers`, whatever became of the text, with `add` tokens
+    more; `start` is the SHA-256 of a model that the run starts from. In the background the variants, if any,
+    may still be in the making: `Prepared.variants` waits for them.
     """
     key = {
         "data": fingerprint,
@@ -164,12 +101,20 @@ def prepare(  # noqa: PLR0913  most have a default
         key["long"] = config.data.long
     if reads_pictures(config.data):
         key["image"] = {"size": config.image.size, "patch": config.image.patch}
+    if config.data.corpora:
+        names = ("corpora", "valid_corpora", "temperature", "tags")
+        key["corpora"] = {name: getattr(config.data, name) for name in names}
+    if config.start.model:
+        asked = {name: value for name, value in asdict(config.start).items() if name != "model"}
+        key["start"] = {**asked, "sha256": start}
     note = folder / NOTE
     if is_prepared(folder, note, key):
         return reopen(folder)
     rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    prepared = build(folder, corpora, config, read(), tokenizers, processes=processes, progress=progress)
+    prepared = build(
+        folder, corpora, config, read(), tokenizers, add=add, processes=processes, progress=progress
+    )
 
     def finish() -> tuple[Store, ...]:
         with writing(folder):
@@ -218,10 +163,15 @@ def reopen(folder: Path) -> Prepared:
     text = (folder / "valid.tsv").read_bytes()  # a process that sees none is told so
     with unreadable(folder):
         lines = text.decode().split("\n")[:-1]
-        pairs = tuple((source, target) for source, target in (line.split("\t") for line in lines))
+        cells = [line.split("\t") for line in lines]
+        pairs = tuple((source, target) for source, target, *_ in cells)
+        ways = tuple(Direction(*way) for _, _, *way in cells if way)
     train, valid = open_any_store(folder / "train"), open_any_store(folder / "valid")
     variants = tuple(open_store(path) for path in variant_folders(folder) if path.is_dir())
-    return Prepared(load_tokenizers(folder), train, valid, pairs, read_lengths(folder / LENGTHS), variants)
+    kept = reopen_kept(folder / KEPT) if (folder / KEPT).is_dir() else None
+    lengths = read_lengths(folder / LENGTHS)
+    mix = read_mix(folder / MIX, train) if (folder / MIX).is_file() else None
+    return Prepared(load_tokenizers(folder), train, valid, pairs, lengths, variants, kept, ways, mix)
 
 
 def variant_folders(folder: Path) -> list[Path]:
@@ -235,53 +185,63 @@ def build(
     report: CheckReport,
     tokenizers: Tokenizers | None,
     *,
+    add: int = 0,
     processes: int,
     progress: Progress,
 ) -> Prepared:
     """Everything but the variants."""
-    found, rows = report.train, np.empty(0, dtype=np.int64)
-    if corpora.valid is None:
-        rows = hold_out(found, config.data.hold_out or usual_hold_out(found), config.seed)
-        wanted = set(rows.tolist())
-        valid = [pair for row, pair in enumerate(kept(found)) if row in wanted]
-    else:
-        valid = [pair for pair in kept(report.parts[1]) if all(pair)]
-        if not valid:
-            raise DataError(f"{corpora.valid.name} has no pair with text on both sides", code="empty")
-    # Hashes make sure that no held-out source stays behind.
-    apart = np.isin(found.source_hashes, found.source_hashes[rows])
-
-    def train() -> Iterator[tuple[str, str]]:
-        return (pair for pair, out in zip(kept(found), apart.tolist(), strict=True) if not out)
-
-    tokenizers = tokenizers or learn_tokenizers(train, config, progress)
+    text, frame = run_text(corpora, report, config), corpora.frame(config.data)
+    if tokenizers is None:
+        tokenizers = learn_tokenizers(text.train, config, progress, frame)
+    check_frame(tokenizers, frame)
+    tokenizers = grown_tokenizers(tokenizers, text.train, add) if add else tokenizers
     for name, data in tokenizers.files().items():
         (folder / name).write_bytes(data)
     length, cut = config.data.max_length, config.data.max_length if config.data.long == "cut" else 0
-    total = found.pairs - len(rows)
-    text = "".join(f"{source}\t{target}\n" for source, target in valid)
-    (folder / "valid.tsv").write_text(text, encoding="utf-8")
+    several = corpora.mixture is not None or bool(tokenizers.frame.languages)
+    (folder / "valid.tsv").write_text("".join(text.valid_lines(languages=several)), encoding="utf-8")
     if tokenizers.pictures is not None:
         make = partial(build_picture_store, tokenizers=tokenizers)
-        pictures = make(train(), folder=folder / "train", max_length=length, progress=progress)
-        shown = make(iter(valid), folder=folder / "valid", max_length=4 * length)
-        return Prepared(tokenizers, pictures, shown, tuple(valid))
-    store = build_store(
-        train(),
-        tokenizers,
-        folder / "train",
+        plain = ((pair[0], pair[1]) for pair in text.train())
+        pictures = make(plain, folder=folder / "train", max_length=length, progress=progress)
+        shown = make(iter(text.valid), folder=folder / "valid", max_length=4 * length)
+        return Prepared(tokenizers, pictures, shown, text.valid)
+    encode = partial(build_store, tokenizers=tokenizers, cut=cut)
+    streams = [chosen_direction(tokenizers, one.direction) for one in text.streams]
+    store = encode(
+        text.train(),
+        folder=folder / "train",
         max_length=length,
-        cut=cut,
         marker=marker_of(config),
-        processes=1 if total < FEW else processes,
+        directions=streams if several else (),
+        processes=1 if text.total < FEW else processes,
         progress=progress,
-        total=total,
+        total=text.total,
     )
-    make_valid = partial(build_store, cut=cut, marker=marker_of(config, share=0), processes=1)
-    valid_store = make_valid(iter(valid), tokenizers, folder / "valid", max_length=4 * length)
+    mix = mixed(folder / MIX, store, text, config) if corpora.mixture else None
+    ways, by_way = text.valid_by_direction() if several else ((), text.valid)
+    valid_store = encode(
+        iter(by_way),
+        folder=folder / "valid",
+        max_length=4 * length,
+        marker=marker_of(config, share=0),
+        directions=[chosen_direction(tokenizers, way) for way in ways],
+        processes=1,
+    )
     lengths = trained_lengths(store, tokenizers, config.data.source_language)
     (folder / LENGTHS).write_text(json.dumps(lengths.to_dict()), encoding="utf-8")
-    return Prepared(tokenizers, store, valid_store, tuple(valid), lengths)
+    kept = None
+    if corpora.keep is not None:
+        facing = tokenizers.towards(streams[0])
+        kept = build_kept(folder / KEPT, report.parts[-1], config, facing, text.held)
+    said = text.ways if several else ()
+    return Prepared(tokenizers, store, valid_store, text.valid, lengths, kept=kept, ways=said, mix=mix)
+
+
+def mixed(file: Path, store: Store, text: RunPairs, config: RunConfig) -> Mix:
+    """How much of each corpus an epoch has."""
+    weights = [stream.weight for stream in text.streams]
+    return write_mix(file, store, weights, config.data.temperature, config.seed)
 
 
 def marker_of(config: RunConfig, share: float = SHARE) -> PairMarker | None:
@@ -316,32 +276,3 @@ def trained_lengths(store: Store, tokenizers: Tokenizers, language: str) -> Trai
 def read_lengths(file: Path) -> TrainLengths | None:
     """What `build` counted, if it did."""
     return parse_train_lengths(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
-
-
-def kept(found: Survey) -> Iterable[tuple[str, str]]:
-    """The tidied pairs that the reading kept."""
-    if found.texts is None:
-        raise ValueError("the texts were not kept when they were read")
-    return found.texts
-
-
-def learn_tokenizers(
-    pairs: Callable[[], Iterator[tuple[str, str]]], run: RunConfig, progress: Progress
-) -> Tokenizers:
-    """One tokenizer for both sides, or one each, from the training pairs alone."""
-
-    def lines(*sides: int) -> Iterator[str]:
-        for pair in pairs():
-            yield from (pair[side] for side in sides)
-
-    config = run.text
-    target = replace(config, kind=config.target_kind or config.kind)
-    if reads_pictures(run.data):
-        reader = PatchReader(run.image.size, run.image.patch)
-        return Tokenizers(reader, train_tokenizer(lines(1), target, progress))
-    if config.shared and target == config:
-        both = train_tokenizer(lines(0, 1), config, progress)
-        return Tokenizers(both, both)
-    return Tokenizers(
-        train_tokenizer(lines(0), config, progress), train_tokenizer(lines(1), target, progress)
-    )

@@ -59,7 +59,8 @@ def probe_bytes(step: int, translator: Translator, answers: Sequence[Translation
         return None
     written = [[token.id for token in answers[i].tokens if token.id != EOS] for i in fitting]
     ended = [answers[i].finished for i in fitting]
-    captured = capture(translator.model, [sources[i] for i in fitting], written, ended=ended)
+    read = [both.framed(sources[i]) for i in fitting]
+    captured = capture(translator.model, read, written, ended=ended)
     if "cross" not in captured[0].weights:
         return None
     sentences = [

@@ -7,6 +7,7 @@ from jumok.config import ENDLESS, FALLING
 from jumok.progress import duration
 from jumok.run.plan import Plan
 from jumok.settings import plain_word
+from jumok.training.log import read_events
 
 if TYPE_CHECKING:
     from jumok.run.train import RunCallbacks, TrainedRun
@@ -26,6 +27,7 @@ SCORES = {
     "rougeL": "ROUGE-L",
 }
 """Figures of a validation and how they are written; some runs have more of them than others."""
+SPACING, MOST_APART = 0.25, 30.0  # of the time so far, and seconds, between two lines about training
 
 
 def plan_lines(plan: Plan, *, verbose: bool = False) -> list[str]:
@@ -41,6 +43,7 @@ def plan_lines(plan: Plan, *, verbose: bool = False) -> list[str]:
     return [
         "plan",
         *(f"  {chosen:<{width}}  {reason}" for chosen, reason in rows),
+        *(f"  {note}" for note in plan.notes),
         f"  about {duration(plan.seconds)}, at {plan.tokens_per_second:,.0f} tokens/s (a forecast)",
     ]
 
@@ -53,6 +56,26 @@ def share_done(event: Any, steps: int, limit: float) -> float:
 
 def time_left(event: Any, share: float) -> str:
     return duration(event["elapsed_s"] * (1 - share) / max(share, 1e-9))
+
+
+class SpacedLines:
+    """Which lines of a log are worth reading: of training few, soon at first and then rarer; of the rest all.
+
+    A line for each train event is for curves: a small model has dozens of them in a second.
+    """
+
+    def __init__(self) -> None:
+        self.said: float | None = None  # when the last line about training was said, by the run's own clock
+
+    def due(self, event: Any) -> bool:
+        """Whether to say this event; it then counts as said."""
+        if event["type"] != "train":
+            return True
+        now = event["elapsed_s"]
+        if self.said is not None and 0 <= now - self.said < min(MOST_APART, SPACING * self.said):
+            return False
+        self.said = now
+        return True
 
 
 def event_line(event: Any, steps: int, limit: float) -> str | None:
@@ -68,19 +91,50 @@ def event_line(event: Any, steps: int, limit: float) -> str | None:
             )
         case "valid":
             scores = "".join(f" {key}={event[key]:.2f}" for key in SCORES if event.get(key) is not None)
+            scores += "".join(f" {key}={event[key]:.2f}" for key in event if key.startswith("kept_"))
             best = " best=true" if event.get("best") else ""
-            return f"valid step={event['step']} loss={event['loss']:.3f}{scores}{best}"
+            each = "".join(
+                f" {way}={one[name]:.2f}"
+                for way, one in (event.get("directions") or {}).items()
+                for name in [next((name for name in SCORES if name in one), "loss")]
+            )
+            return f"valid step={event['step']} loss={event['loss']:.3f}{scores}{each}{best}"
         case "notice":
             return f"notice step={event['step']} {event['code']}: {event['message']}"
     return None
 
 
 def end_line(done: "TrainedRun") -> str:
-    """How a run ended."""
+    """How a run ended; of one that started from a model, what it scored before and scores now."""
     metric = done.config.training.metric
-    value = 0.0 if done.score is None else -done.score if metric in FALLING else max(0.0, done.score)
-    score = "" if done.score is None else f" · best {metric} {value:.2f}"
-    return f"done: {REASONS[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}{score}"
+    reason = f"done: {REASONS[done.reason]} · {done.steps:,} steps · {duration(done.seconds)}"
+    if done.score is None:
+        return reason
+    value = shown_score(metric, done.score)
+    if done.start_score is None:
+        return f"{reason} · best {metric} {value}"
+    name = SCORES.get(metric, metric)
+    kept = "".join(f" · kept pairs: {then:.1f}, now {now:.1f}" for then, now in kept_scores(done))
+    return f"{reason} · before: {shown_score(metric, done.start_score)} {name}, after: {value} {name}{kept}"
+
+
+def shown_score(metric: str, score: float) -> str:
+    return f"{-score if metric in FALLING else max(0.0, score):.2f}"
+
+
+def kept_scores(done: "TrainedRun") -> list[tuple[float, float]]:
+    """What the start scored on old pairs that were held back, and what the best model does; if any were."""
+    key = f"kept_{done.config.training.metric}"
+    looks = [
+        event
+        for event in read_events(done.folder / "metrics.jsonl")
+        if event.get("type") == "valid"
+        and isinstance(event.get(key), int | float)
+        and "averaged" not in event
+    ]
+    first = [look[key] for look in looks if look["step"] == 0]
+    best = [look[key] for look in looks if look.get("best")]
+    return [(first[-1], best[-1])] if first and best else []
 
 
 def write_line(line: str) -> None:
@@ -93,7 +147,7 @@ def printing() -> "RunCallbacks":
     """Callbacks that write the plan, where the run is, and a line for each event."""
     from jumok.run.train import RunCallbacks
 
-    ends = {"steps": 1, "limit": 0.0}
+    ends, spaced = {"steps": 1, "limit": 0.0}, SpacedLines()
 
     def on_plan(plan: Plan) -> None:
         for line in plan_lines(plan):
@@ -106,7 +160,8 @@ def printing() -> "RunCallbacks":
         write_line(f"{start.folder}: {start.config.model.arch} on {start.machine.device} · {sizes}")
 
     def on_event(event: Any) -> None:
-        if line := event_line(event, int(ends["steps"]), ends["limit"]):
+        line = event_line(event, int(ends["steps"]), ends["limit"])
+        if line and spaced.due(event):
             write_line(line)
 
     return RunCallbacks(on_plan=on_plan, on_start=on_start, on_event=on_event)

@@ -1,1 +1,1 @@
-"""The HTTP edge: translation, traces, runs and the explorer's page, in the optional extra `jumok[serve]`."""
+"""The HTTP edge: translation, traces, runs and the explorer's page."""

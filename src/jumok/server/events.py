@@ -14,6 +14,7 @@ from jumok.server.gates.problems import as_problem, document, dump, request_id, 
 from jumok.server.services import Services, deadline_of
 
 LOOK_S = 1.0  # between two looks whether the server is stopping
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy passes events on as they come
 
 EVENT = {
     "type": "object",
@@ -130,7 +131,7 @@ class EventStream(StreamingResponse):
     """A stream of events that gives its place back however it ends."""
 
     def __init__(self, content: AsyncGenerator[bytes], place: ExitStack) -> None:
-        super().__init__(content, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        super().__init__(content, media_type="text/event-stream", headers=HEADERS)
         self.place, self.content = place, content
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

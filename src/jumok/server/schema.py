@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from jumok.config import Arch, Utility
 from jumok.explain.documents import ImageSize, KindSize, PositionKind, ScoreKind
 from jumok.explain.op_fields import KindField
-from jumok.server.gates.limits import DEFAULTS
+from jumok.server.gates.bounds import IN_FORCE, AtMost
 from jumok.terms.glossary import LONGEST_TERM, MOST_CHOICES
 
 
@@ -21,52 +21,67 @@ class RequestBody(BaseModel):
 class AnswerPart(BaseModel):
     """A part of an answer."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def not_too_long(text: str) -> str:
     """A text of the usual length; only a picture may be longer."""
-    most = DEFAULTS.characters
+    most = IN_FORCE.get().characters
     if len(text) > most and not text.startswith("data:"):
         message = f"String should have at most {most} characters"  # as pydantic says it
         raise PydanticCustomError("string_too_long", message)
     return text
 
 
-Text = Annotated[str, Field(max_length=DEFAULTS.characters)]
-Texts = Annotated[list[Text], Field(min_length=1, max_length=DEFAULTS.texts)]
+Text = Annotated[str, AtMost("characters")]
+Texts = Annotated[list[Text], Field(min_length=1), AtMost("texts")]
 Source = Annotated[
     str,
     Field(
-        max_length=DEFAULTS.picture,
-        description=f"A text of at most {DEFAULTS.characters} characters. For a model whose card says "
-        'source: "image", a picture as a data URL ("data:image/png;base64,…"); nothing else is opened.',
+        description="A text of at most as many characters as the card's limits say. For a model whose card "
+        'says source: "image", a picture as a data URL ("data:image/png;base64,…"); nothing else is opened.',
     ),
+    AtMost("picture"),
     AfterValidator(not_too_long),
 ]
 Sentence = Annotated[Source, Field(json_schema_extra={"pattern": r"\S"})]
 """A source that must not be blank."""
-Sources = Annotated[list[Source], Field(min_length=1, max_length=DEFAULTS.texts)]
+Sources = Annotated[list[Source], Field(min_length=1), AtMost("texts")]
 Phrases = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=16)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 TermText = Annotated[str, Field(min_length=1, max_length=LONGEST_TERM)]
 GlossaryTerms = Annotated[
     dict[TermText, TermText | Annotated[list[TermText], Field(min_length=1, max_length=MOST_CHOICES)]],
-    Field(max_length=DEFAULTS.terms),
+    Field(min_length=1),
+    AtMost("terms"),
 ]
 Positive = Annotated[float, Field(gt=0, le=100)]
 
 
-class SearchFields(RequestBody):
+LanguageCode = Annotated[str, Field(min_length=1, max_length=32)]
+
+
+class LanguageFields(RequestBody):
+    """Which of a model's directions is meant: its card lists them."""
+
+    to: LanguageCode | None = Field(
+        None, description="The language to translate into; needed where the model has several."
+    )
+    from_language: LanguageCode | None = Field(
+        None, description="The language of the texts; needed where it does not follow."
+    )
+
+
+class SearchFields(LanguageFields):
     """How to search; what is not given is as the model's folder says."""
 
     model: Name | None = Field(None, description="A name of /v1/models; the first one if not given.")
-    beam: Annotated[int, Field(ge=1, le=DEFAULTS.beam)] | None = None
-    n_best: Annotated[int, Field(ge=1, le=DEFAULTS.n_best)] | None = None
+    beam: Annotated[int, Field(ge=1), AtMost("beam")] | None = None
+    n_best: Annotated[int, Field(ge=1), AtMost("n_best")] | None = None
     length_penalty: Annotated[float, Field(ge=0, le=10)] | None = None
-    max_len: Annotated[int, Field(ge=1, le=DEFAULTS.new_tokens)] | None = None
-    min_len: Annotated[int, Field(ge=0, le=DEFAULTS.new_tokens)] | None = None
-    no_repeat_ngram: Annotated[int, Field(ge=0, le=DEFAULTS.new_tokens)] | None = None
+    max_len: Annotated[int, Field(ge=1), AtMost("new_tokens")] | None = None
+    min_len: Annotated[int, Field(ge=0), AtMost("new_tokens")] | None = None
+    no_repeat_ngram: Annotated[int, Field(ge=0), AtMost("new_tokens")] | None = None
     loops: bool | None = None
     sample: bool | None = None
     temperature: Positive | None = None
@@ -75,7 +90,7 @@ class SearchFields(RequestBody):
     seed: Annotated[int, Field(ge=0, le=(1 << 53) - 1)] | None = Field(
         None, description="A whole number that every reader of JSON keeps exactly."
     )
-    mbr: Annotated[int, Field(ge=0, le=DEFAULTS.mbr)] | None = None
+    mbr: Annotated[int, Field(ge=0), AtMost("mbr")] | None = None
     utility: Utility | None = None
     ban: Phrases | None = None
     require: Phrases | None = None
@@ -137,7 +152,7 @@ class StreamRequest(SearchFields, GlossaryFields):
     confidence: Doubts = False
 
 
-class SentencesRequest(RequestBody):
+class SentencesRequest(LanguageFields):
     model: Name | None = None
     text: Source
     sentences: Literal["auto", "split", "as-is"] = "auto"
@@ -148,7 +163,7 @@ class SentencesAnswer(AnswerPart):
     sentences: list[str] = Field(description="The parts of the text that are translated one by one.")
 
 
-class ScoreRequest(RequestBody):
+class ScoreRequest(LanguageFields):
     model: Name | None = None
     sources: Sources
     targets: Annotated[Texts, Field(description="One for each source, in the same order; 422 if not.")]
@@ -261,7 +276,7 @@ class StreamFinal(TranslationOut):
     ms: float
 
 
-class CorrectionRequest(RequestBody):
+class CorrectionRequest(LanguageFields):
     model: Name | None = Field(None, description="The model that is corrected; it tells the languages.")
     source: Annotated[Text, Field(min_length=1)]
     target: Annotated[Text, Field(min_length=1, description="What the translation should be.")]
@@ -285,6 +300,11 @@ class ScoreAnswer(AnswerPart):
     ms: float
 
 
+class DirectionOut(AnswerPart):
+    source: str
+    target: str
+
+
 class Card(AnswerPart):
     name: str
     arch: Arch
@@ -306,6 +326,15 @@ class Card(AnswerPart):
     image: ImageSize | None = Field(description="What it makes of a picture.")
     sentences: Literal["split", "as-is"] = Field(description="How it takes a text if no one says.")
     confidence: bool = Field(description="It is calibrated: answers can say which words are doubtful.")
+    lowest_score: float | None = Field(
+        description="Per token; 99 of 100 validation sentences score higher: below it, a text may be strange."
+    )
+    neighbours: bool = Field(description="It has an index of training states: /v1/neighbours.")
+    directions: list[DirectionOut] = Field(
+        [], description="From which language into which, where there are several; `to` chooses."
+    )
+    languages: list[str] = Field([], description="Of a model that translates each of many into every other.")
+    members: list[str] = Field(description="The models of an ensemble; none: it is a single model.")
 
 
 class Cards(AnswerPart):

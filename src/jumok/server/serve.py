@@ -4,6 +4,7 @@ import asyncio
 import errno
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from types import FrameType
@@ -13,22 +14,32 @@ from fastapi import FastAPI
 
 from jumok.errors import ConfigError, RunError
 from jumok.server.gates.connections import patient
+from jumok.server.gates.hosts import bracketed
 from jumok.server.gates.problems import Problem
 from jumok.server.pages.health import self_test
+from jumok.server.reload import Reloader, terminals
 from jumok.server.services import Services
-from jumok.server.settings import ServerSettings, bracketed
+from jumok.server.settings import ServerSettings
 
 
 class Server(uvicorn.Server):
     """uvicorn that drains: after the first signal running requests finish and new ones are refused.
 
-    A second signal ends it at once. `stopped_by` is the signal that ended it.
+    A second signal ends it at once. `stopped_by` is the signal that ended it. SIGHUP loads the models again,
+    unless it says that the terminal has gone.
     """
 
-    def __init__(self, app: FastAPI, settings: ServerSettings, started: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        app: FastAPI,
+        settings: ServerSettings,
+        started: Callable[[], None],
+        reloader: Reloader | None = None,
+    ) -> None:
         super().__init__(make_config(app, settings))
         self.services: Services = app.state.services
-        self.call_when_started = started
+        self.call_when_started, self.reloader = started, reloader
+        self._terminals = terminals()
         self.stopped_by = 0
         self._patience_ends = float("inf")
 
@@ -36,7 +47,16 @@ class Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             await self_test(self.services)
+            if self.reloader is not None and sys.platform != "win32":
+                asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self.handle_hang_up)
             self.call_when_started()
+
+    def handle_hang_up(self) -> None:
+        """Load the models again; a terminal that was closed stops the server, as it stops any program."""
+        if self._terminals - terminals():
+            self.handle_exit(signal.SIGTERM, None)
+        elif self.reloader is not None:
+            self.reloader.ask()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to drain; the second time give up on whoever is left."""
@@ -65,7 +85,8 @@ def make_config(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
         timeout_keep_alive=limits.keep_alive_s,
         timeout_graceful_shutdown=1,  # what had time until now has had enough
         h11_max_incomplete_event_size=limits.header_bytes,
-        proxy_headers=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
         server_header=False,
         access_log=False,
         log_config=None,
@@ -112,12 +133,18 @@ def address_of(sock: socket.socket, settings: ServerSettings) -> str:
     return f"http://{host}:{sock.getsockname()[1]}/"
 
 
-def serve(app: FastAPI, settings: ServerSettings, sock: socket.socket, started: Callable[[], None]) -> int:
+def serve(
+    app: FastAPI,
+    settings: ServerSettings,
+    sock: socket.socket,
+    started: Callable[[], None],
+    reloader: Reloader | None = None,
+) -> int:
     """Serve until a signal comes; `started` is called when all models have passed their self-test.
 
     The exit code: 0 after SIGTERM, which is how services are stopped; 130 after Ctrl-C.
     """
-    server = Server(app, settings, started)
+    server = Server(app, settings, started, reloader)
     try:
         asyncio.run(server.serve(sockets=[sock]))
     except Problem as problem:

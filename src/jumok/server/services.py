@@ -4,7 +4,7 @@ import asyncio
 import copy
 import time
 from collections import OrderedDict, deque
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, TypeVar
@@ -24,9 +24,11 @@ from jumok.server.runs.evals import Evals
 from jumok.server.settings import ModelNotes, ServerSettings
 from jumok.server.traces.cache import TraceCache
 from jumok.server.traces.folder import TraceFolder
+from jumok.server.trainer.trainer import Trainer
 from jumok.server.translate.worker import Worker
 from jumok.terms.corrections import CorrectionFile
 from jumok.terms.memory import TranslationMemory, read_memory
+from jumok.text.frame import Direction
 
 T = TypeVar("T")
 
@@ -52,14 +54,36 @@ class ServedModel:
         return str(self.translator.info.get("fingerprint", ""))
 
     @property
+    def labels(self) -> dict[str, str]:
+        """What the metrics call it."""
+        arch = self.translator.config.model.arch
+        return {"model": self.name, "arch": arch, "fingerprint": self.fingerprint[:16]}
+
+    @property
     def source(self) -> str:
-        """Code of the language it reads; `und` where its folder does not say."""
-        return self.translator.config.data.source_language or "und"
+        """Code of the language it reads; `und` where its folder does not say, `mul` for several."""
+        return self._only(one.source for one in self.directions)
 
     @property
     def target(self) -> str:
-        """Code of the language it writes; `und` where its folder does not say."""
-        return self.translator.config.data.target_language or "und"
+        """Code of the language it writes; `und` where its folder does not say, `mul` for several."""
+        return self._only(one.target for one in self.directions)
+
+    @property
+    def directions(self) -> tuple[Direction, ...]:
+        """What it translates: the one that was chosen, else all."""
+        chosen = self.translator.tokenizers.direction
+        return (chosen,) if all(chosen) else self.translator.directions
+
+    @staticmethod
+    def _only(codes: Iterable[str]) -> str:
+        found = {code or "und" for code in codes}
+        return found.pop() if len(found) == 1 else "mul"
+
+    def facing(self, to: str | None, from_language: str | None) -> "ServedModel":
+        """The same model for one of its directions."""
+        translator = self.translator.towards(to or "", from_language or "")
+        return self if translator is self.translator else replace(self, translator=translator)
 
 
 class StreamPlaces:
@@ -131,14 +155,19 @@ class Services:
     def __init__(self, models: Mapping[str, Translator], settings: ServerSettings) -> None:
         self.settings = settings
         self.metrics, self.several = Metrics(), len(models) > 1
-        self.models = {name: self._serve(name, translator) for name, translator in models.items()}
+        self.models = {
+            name: self.make(name, translator, settings.about.get(name, ModelNotes()))
+            for name, translator in models.items()
+        }
+        for served in self.models.values():
+            self._announce(served)
         if settings.memory and not any(served.memory for served in self.models.values()):
             raise ConfigError(
                 f"{settings.memory} is a memory for none of these models",
                 hint="give one of their languages",
                 code="other_language",
             )
-        self.keys = Keys(settings.keys)
+        self.keys, self.hosts = Keys(settings.keys), settings.hosts()
         self.analyst = Analyst()
         """Runs traces, what-if, influence, sweeps, comparisons."""
         self.scorer = Analyst("score")
@@ -154,24 +183,47 @@ class Services:
         self.corrections = CorrectionFile(settings.remember) if settings.remember else None
         """Where corrections are kept, if anywhere."""
         self.pace = Pace(settings.limits.corrections)
-        self.evals = Evals(Runs(settings.runs))
+        self.evals = Evals(Runs(settings.runs, settings.train_in if settings.trains else None))
         """The evaluations, and with them the runs, that this server shows."""
+        self.trainer: Trainer | None = None
+        """What trains models from the page, if it may; set with the application."""
         self.draining = False
         """The server is stopping: new requests are refused."""
         self.running = 0
         """Requests that are being answered."""
         self.tested: set[str] = set()
         """Models that have passed their self-test."""
+        self._trained = deque[str]()
 
-    def _serve(self, name: str, given: Translator) -> ServedModel:
-        translator, about = without_paths(given), self.settings.about.get(name, ModelNotes())
+    def make(self, name: str, given: Translator, about: ModelNotes) -> ServedModel:
+        """A model that can be served, with its memory and a worker of its own."""
+        translator = without_paths(given)
         worker = Worker(name, translator, self.settings.limits, self.metrics)
-        served = ServedModel(name, translator, worker, about, self._memory(translator))
-        arch, fingerprint = translator.config.model.arch, served.fingerprint[:16]
-        self.metrics.model_info.labels(model=name, arch=arch, fingerprint=fingerprint).set(1)
-        self.metrics.load_seconds.labels(model=name).set(about.load_s)
-        self.metrics.queue_length.labels(model=name).set(0)
-        return served
+        return ServedModel(name, translator, worker, about, self._memory(translator))
+
+    def _announce(self, served: ServedModel) -> None:
+        self.metrics.model_info.labels(**served.labels).set(1)
+        self.metrics.load_seconds.labels(model=served.name).set(served.about.load_s)
+        self.metrics.queue_length.labels(model=served.name).set(0)
+
+    def replace(self, served: ServedModel) -> None:
+        """Let another model answer under its name from now on; the old one finishes the requests it has."""
+        old = self.models[served.name]
+        self.models[served.name] = served
+        self.metrics.model_info.remove(*old.labels.values())
+        self._announce(served)
+        old.worker.retire()
+
+    def add(self, served: ServedModel) -> None:
+        """Serve a model that was trained here, too; beyond the limit the oldest of them goes."""
+        self.models[served.name] = served
+        self._announce(served)
+        self.tested.add(served.name)
+        self._trained.append(served.name)
+        if len(self._trained) > self.limits.trained_models:
+            old = self.models.pop(self._trained.popleft())
+            self.metrics.model_info.remove(*old.labels.values())
+            old.worker.retire()
 
     def _someone_waits(self) -> bool:
         """Whether a plain request is being decoded."""
@@ -180,7 +232,8 @@ class Services:
     def _memory(self, translator: Translator) -> TranslationMemory | None:
         """The memory for a model; one of other languages is not its own."""
         data = translator.config.data
-        if not self.settings.memory or translator.tokenizers.pictures is not None:
+        several = len(translator.directions) > 1  # a memory is of one pair of languages
+        if not self.settings.memory or several or translator.tokenizers.pictures is not None:
             return None
         try:
             return read_memory(self.settings.memory, (data.source_language, data.target_language))

@@ -1,12 +1,17 @@
 """How one server is set up: where it listens, who may ask, and what it may show."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jumok.errors import ConfigError, DataError
+from jumok.server.gates.hosts import Hosts, read_network
 from jumok.server.gates.limits import Limits
+
+if TYPE_CHECKING:
+    from jumok.decoding.translator import Translator
 
 PORT = 7717
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -25,6 +30,10 @@ class ModelNotes:
     """How long it took to load."""
 
 
+LoadFolder = Callable[[Path], "tuple[Translator, ModelNotes]"]
+"""Loads the model in a folder."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """One server. Checked when made: an open door needs a key, or the word insecure."""
@@ -38,9 +47,17 @@ class ServerSettings:
     allow_origins: tuple[str, ...] = ()
     """Other web origins whose pages may call, such as `https://example.org`."""
     allowed_hosts: tuple[str, ...] = ()
-    """More names for this server than those of the loopback address."""
+    """More names for this server than those of the loopback address; networks, and `*` for all."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses and networks of proxies, which say on whose behalf they ask."""
     runs: Path | None = None
     """The folder whose training runs are shown."""
+    train_in: Path | None = None
+    """The folder that models trained from the page go into, whose runs are shown, too; None trains none."""
+    allow_training: bool = False
+    """Train for clients on other machines, too."""
+    load: LoadFolder | None = None
+    """How the model of such a run is loaded; None as `jumok.load` does."""
     keep: Path | None = None
     """The folder where traces are kept for links."""
     memory: str = ""
@@ -67,11 +84,21 @@ class ServerSettings:
                     hint="write scheme and host, and nothing after them: https://example.org",
                 )
 
+        for proxy in self.trusted_proxies:
+            read_network(proxy)
+        self.hosts()  # refuses what is no name
+
     @property
-    def hosts(self) -> frozenset[str]:
-        """Names that the Host header may have, in lower case and without the port."""
-        own = () if self.host in ("0.0.0.0", "::", "") else (bracketed(self.host),)
-        return frozenset(name.lower() for name in (*LOOPBACK, *own, *self.allowed_hosts))
+    def trains(self) -> bool:
+        """Whether models may be trained: for this machine alone, unless it is allowed for others."""
+        others = self.allowed_hosts or self.trusted_proxies or self.allow_origins
+        here = is_loopback(self.host) and not others
+        return self.train_in is not None and (self.allow_training or here)
+
+    def hosts(self) -> Hosts:
+        """What the Host header may be."""
+        own = () if self.host in ("0.0.0.0", "::", "") else (self.host,)
+        return Hosts((*LOOPBACK, *own, *self.allowed_hosts))
 
 
 def is_loopback(host: str) -> bool:
@@ -82,11 +109,6 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def bracketed(host: str) -> str:
-    """An address as it stands in a URL: IPv6 in brackets."""
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def read_keys(path: str) -> tuple[str, ...]:

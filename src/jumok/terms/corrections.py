@@ -5,7 +5,6 @@ written there first: a process that is killed in the middle leaves a file that i
 opened, and what was acknowledged is never lost.
 """
 
-import fcntl
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from jumok.data.corpus import open_corpus
 from jumok.errors import ConfigError, DataError, LimitError, RunError
+from jumok.systems import lock_file, open_flags, read_at, write_at
 from jumok.text.normalize import tidy
 
 MOST_BYTES = 256 << 20
@@ -43,12 +43,12 @@ class CorrectionFile:
                 code="bad_suffix",
             )
         try:
-            self.journal = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self.journal = os.open(f"{self.path}.lock", open_flags("O_RDWR", "O_CREAT", "O_CLOEXEC"), 0o666)
         except OSError as error:
             raise self._unwritable(error) from None
         try:
-            fcntl.flock(self.journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self.file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            lock_file(self.journal)
+            self.file = os.open(self.path, open_flags("O_RDWR", "O_CREAT", "O_CLOEXEC"), 0o666)
         except BlockingIOError:
             os.close(self.journal)
             raise ConfigError(
@@ -135,11 +135,11 @@ class CorrectionFile:
         return "\t".join(named) + "\n"
 
     def _ends_a_line(self, size: int) -> bool:
-        return os.pread(self.file, 1, size - 1) == b"\n"
+        return read_at(self.file, 1, size - 1) == b"\n"
 
     def _write(self, place: int, record: bytes) -> None:
         """Note what is to come, write it, strike the note out: each step is on the disk before the next."""
-        before = os.pread(self.file, len(TMX_END), place) if self.is_tmx else b""
+        before = read_at(self.file, len(TMX_END), place) if self.is_tmx else b""
         note = json.dumps({"place": place, "record": record.decode()}).encode()
         os.ftruncate(self.journal, 0)
         _write_all(self.journal, note, 0)
@@ -157,12 +157,12 @@ class CorrectionFile:
     def _redo(self) -> None:
         """Complete what a process that was killed had begun; a file that was edited since is left alone."""
         try:
-            note = json.loads(os.pread(self.journal, 1 << 20, 0))
+            note = json.loads(read_at(self.journal, 1 << 20, 0))
             place, record = int(note["place"]), str(note["record"]).encode()
         except (ValueError, KeyError, TypeError):
             place, record = -1, b""
         if place >= 0:
-            rest = os.pread(self.file, len(record) + 1, place)
+            rest = read_at(self.file, len(record) + 1, place)
             whole = record.startswith(rest) or (self.is_tmx and rest == TMX_END)
             if whole or _is_overwritten(rest, record):
                 os.ftruncate(self.file, place)
@@ -176,7 +176,7 @@ class CorrectionFile:
         if not size:
             return "", ""
         if self.is_tmx:
-            if os.pread(self.file, len(TMX_END), max(size - len(TMX_END), 0)) != TMX_END:
+            if read_at(self.file, len(TMX_END), max(size - len(TMX_END), 0)) != TMX_END:
                 raise DataError(
                     "this TMX file was not written by jumok, and cannot be added to",
                     where=str(self.path),
@@ -204,5 +204,5 @@ def _write_all(file: int, data: bytes, place: int) -> None:
     while piece := rest.read(1 << 16):
         written = 0
         while written < len(piece):
-            count = os.pwrite(file, piece[written:], place)
+            count = write_at(file, piece[written:], place)
             written, place = written + count, place + count

@@ -7,7 +7,7 @@ from functools import cache
 
 _NEVER = {
     "": "mr mrs ms messrs mme mlle dr prof st vs e.g i.e cf al no nr vol fig figs eq approx ca p pp ed "
-    "eds gen col lt sgt capt cmdr maj rev hon gov sen rep pres dept ext",
+    "eds gen col lt sgt capt cmdr maj rev hon gov sen rep pres dept ext kl klo",
     "en": "mt ft ave blvd rd op art sec ch viz adj bros est mfg",
     "de": "z.b d.h u.a u.u i.d.r i.a o.ä s.o s.u z.t u.s.w m.e v.a z.zt bzw evtl ggf ggfs vgl sog insb "
     "inkl exkl zzgl abzgl abs art bd bsp bspw dipl ing hr hrn fr frl geb gest hl jh jhd kap lfd max "
@@ -93,7 +93,7 @@ _STARTERS = {
 """Words that begin sentences more often than they are names."""
 
 ORDINALS = frozenset(
-    {"de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "sr", "hu", "et", "lv", "pl", "tr"}
+    {"de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "sr", "hu", "et", "lv", "pl", "tr", "mul"}
 )
 """Languages that write a dot after a number for 'the fifth'."""
 

@@ -38,6 +38,7 @@ _OPENING = re.compile("[“‘«‹]")  # after a wide mark they open
 _NEXT_WORD = re.compile(rf"[{re.escape(OPENERS)}\-–—\s*_]*(?P<word>[^\W_]+'?’?)?(?P<names>:\s)?")
 _BREAK = re.compile(r"\r\n|[\n\r\t\v\f\x1c-\x1e\x85\u2028\u2029]")
 _ALONE = re.compile(r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+")
+_WORD = re.compile(r"(?<!\S)[^\W\d_]{2,}(?!\S)")
 _BULLET = re.compile(r"(?:[-*+•·‣◦▪●○–—>]|#{1,6}|\(?[a-zA-Z]\)|\[[ xX]\])(?=\s)\s+")
 _NUMBER = re.compile(r"\(?(?P<number>\d{1,3})[.)]\s+")
 _DATE = re.compile(r"\d{2,4}\. ?\d{1,2}\. ?\d{1,2}$|\d{1,4}\. ?\d{1,2}$|\d{4}$")
@@ -131,6 +132,11 @@ def tight(text: str, span: Span) -> Span:
 def count_sentences(text: str, language: str = "") -> int:
     """How many sentences a text has."""
     return len(sentences_of(text, language))
+
+
+def has_sentence(text: str, language: str = "") -> bool:
+    """Whether a text has a sentence: a word of letters that stands by itself is enough of one."""
+    return bool(_WORD.search(text)) or any(map(str.isalpha, text)) and count_sentences(text, language) > 0
 
 
 def sentences_of(text: str, language: str = "", spans: Sequence[ProtectedSpan] = ()) -> list[Span]:

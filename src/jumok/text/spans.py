@@ -3,16 +3,31 @@
 A tokenizer reads a text that was tidied; a link or a mark speaks of the text that someone gave.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from unicodedata import combining, is_normalized
 
-from jumok.text.normalize import nfc
+from jumok.text.normalize import nfc, tidy
 from jumok.text.tokenizer import BYTES, SPECIALS, Tokenizer
 
 Span = tuple[int, int]
 BYTE_OF = {piece: byte for byte, piece in enumerate(BYTES)}
+SEVERAL = re.compile(r"(?:<0x[0-9A-F]{2}>)+")
+
+
+def piece_bytes(piece: str) -> bytes | None:
+    """The bytes that a piece stands for by name, such as "<0xEA>"; None of a piece that is text.
+
+    In vocabularies of other programs one piece may be several bytes that are no character yet.
+    """
+    if piece in BYTE_OF:
+        return bytes([BYTE_OF[piece]])
+    if not piece.startswith("<0x") or not SEVERAL.fullmatch(piece):
+        return None
+    return bytes(BYTE_OF[piece[at : at + 6]] for at in range(0, len(piece), 6))
 
 
 @dataclass(frozen=True)
@@ -24,13 +39,16 @@ class TextPart:
     data: bytes = b""  # of byte pieces
 
 
-def spell(ids: Sequence[int], pieces: Sequence[str]) -> Iterator[TextPart]:
-    """What each token writes, as decoding does it: a run of bytes that is no text becomes U+FFFDs."""
+def spell(ids: Sequence[int], pieces: Sequence[str], tags: Container[int] = ()) -> Iterator[TextPart]:
+    """What each token writes, as decoding does it: a run of bytes that is no text becomes U+FFFDs.
+
+    Special tokens and those of `tags` write nothing.
+    """
     run: list[int] = []
     for i, piece in enumerate(pieces):
-        if piece in BYTE_OF:
+        if piece_bytes(piece) is not None:
             run.append(i)
-        elif ids[i] >= len(SPECIALS):
+        elif ids[i] >= len(SPECIALS) and ids[i] not in tags:
             yield from _characters(run, pieces)
             run = []
             yield TextPart((i,), piece)
@@ -38,17 +56,30 @@ def spell(ids: Sequence[int], pieces: Sequence[str]) -> Iterator[TextPart]:
 
 
 def _characters(run: Sequence[int], pieces: Sequence[str]) -> Iterator[TextPart]:
-    data = bytes(BYTE_OF[pieces[i]] for i in run)
+    parts = [piece_bytes(pieces[i]) or b"" for i in run]
     try:
-        characters = data.decode()
+        characters = b"".join(parts).decode()
     except UnicodeDecodeError:
-        yield from (TextPart((i,), "\ufffd", data[n : n + 1]) for n, i in enumerate(run))
+        yield from (TextPart((i,), "\ufffd", data) for i, data in zip(run, parts, strict=True))
+        return
+    if len(b"".join(parts)) > len(run):
+        yield from _texts(run, parts)
         return
     at = 0
     for character in characters:
         spelt = character.encode()
         yield TextPart(tuple(run[at : at + len(spelt)]), character, spelt)
         at += len(spelt)
+
+
+def _texts(run: Sequence[int], parts: Sequence[bytes]) -> Iterator[TextPart]:
+    """The shortest stretches of a run that are text, where a token may be several bytes."""
+    first, data = 0, b""
+    for n, part in enumerate(parts):
+        data += part
+        with suppress(UnicodeDecodeError):
+            yield TextPart(tuple(run[first : n + 1]), data.decode(), data)
+            first, data = n + 1, b""
 
 
 def laid_out(parts: Sequence[TextPart], *, jamo: bool) -> tuple[list[tuple[int, int]], str]:
@@ -84,7 +115,9 @@ def token_spans(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Span]:
     The bytes of one character share its span. A special token, and one that writes nothing, has an empty one.
     """
     pieces = tokenizer.pieces(ids)
-    parts = list(spell(ids, pieces))
+    if not tokenizer.jamo and not any(piece.startswith("<0x") for piece in pieces):
+        return _plain_spans(tokenizer, ids, pieces)
+    parts = list(spell(ids, pieces, tokenizer.tags))
     ranges, written = laid_out(parts, jamo=tokenizer.jamo)
     dropped = int(tokenizer.kind != "char" and written[:1] == " ")  # the space before the first word
     spans: list[Span] = []
@@ -98,10 +131,30 @@ def token_spans(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Span]:
     return spans + [(end, end)] * (len(ids) - len(spans))
 
 
+def _plain_spans(tokenizer: Tokenizer, ids: Sequence[int], pieces: Sequence[str]) -> list[Span]:
+    """`token_spans` of tokens none of which is a byte or a letter of a syllable: each writes its piece."""
+    spans, place, drop = list[Span](), 0, tokenizer.kind != "char"
+    for token, piece in zip(ids, pieces, strict=True):
+        if token < len(SPECIALS) or token in tokenizer.tags or not piece:
+            spans.append((place, place))
+            continue
+        if drop and piece[0] == " ":  # the space before the first word is not written
+            piece = piece[1:]  # noqa: PLW2901
+        drop, end = False, place + len(piece)
+        spans.append((place + (end - place > 1 and piece[0] == " "), end))
+        place = end
+    return spans
+
+
 def source_spans(tokenizer: Tokenizer, text: str) -> list[Span]:
     """The characters of a text, as it was given, that each of its tokens stands for."""
-    tidied, places = tidy_places(text)
-    spans = token_spans(tokenizer, tokenizer.encode(tidied))
+    tidied = tidy(text)
+    spans = tokenizer.offsets(tidied)
+    if spans is None:
+        spans = token_spans(tokenizer, tokenizer.encode(tidied))
+    if tidied == text:
+        return spans
+    _, places = tidy_places(text)
     return [place_of(span, places) for span in spans]
 
 

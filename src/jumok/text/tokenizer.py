@@ -10,9 +10,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
@@ -22,43 +22,62 @@ from jumok.errors import ConfigError, TokenizerFileError
 from jumok.images.patches import PatchReader, parse_patches
 from jumok.progress import Progress, silent
 from jumok.text.alphabet import count_characters, count_words, favour_marks, most_frequent
+from jumok.text.foreign_form import is_foreign, parse_foreign
+from jumok.text.frame import FRAME_FILE, NO_END, PLAIN, Direction, Frame, parse_frame
 from jumok.text.jamo import to_jamo
 from jumok.text.marks import CONTEXT_MARK, MARKS
 from jumok.text.normalize import nfc, tidy
 from jumok.text.source import SourceTokenizer
+from jumok.text.specials import (  # told from here, too
+    BOS,
+    BYTES,
+    EOS,
+    FIRST,
+    FIRST_BYTE,
+    PAD,
+    SPECIALS,
+    UNK,
+)
+from jumok.text.tokenizer_form import MAX_FILE, WORDS, TokenizerForm, parse_form
 
-SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
-BOS, PAD, EOS, UNK = range(4)
-BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
-FIRST_BYTE = len(SPECIALS)  # the id of byte 0; the other 255 follow
-FIRST = FIRST_BYTE + len(BYTES)  # the first id that is learned
+__all__ = [
+    "BOS",
+    "BYTES",
+    "EOS",
+    "FIRST",
+    "FIRST_BYTE",
+    "NO_WORD",
+    "PAD",
+    "PATCHES",
+    "SAMPLE",
+    "SPECIALS",
+    "Tokenizer",
+    "Tokenizers",
+    "UNK",
+    "break_words",
+    "load_tokenizers",
+    "parse_source",
+    "parse_tokenizer",
+    "spread",
+    "train_tokenizer",
+]
 
-# A token never crosses from letters to digits or signs, so that none can spell "</s>" or "<0xEA>".
-WORDS = r" ?\p{L}[\p{L}\p{M}]*| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s+"
-SYMBOLS = r" ?\S+"  # what white space separates is one token, or bytes
-
-MAX_FILE = 32 << 20
 PATCHES = "source_images.json"  # in place of a source tokenizer, where sources are pictures
 SAMPLE = 8_000_000  # bytes of text to learn from: more changes few tokens and costs memory
 NO_WORD = 256  # characters: each merge walks through every word that it changes, so one of these holds all up
-
-Kind = Literal["bpe", "char", "word"]
-KINDS: tuple[Kind, ...] = ("bpe", "char", "word")
-JAMO = {"jamo": True}  # in a file whose Korean syllables are letters; the library does not know of it
-Merges = list[tuple[str, str]]
 
 
 class Tokenizer:
     """Text to ids and back. Made by `train_tokenizer` and `parse_tokenizer` only."""
 
-    def __init__(self, learned: Sequence[str], merges: Merges, kind: Kind, *, jamo: bool = False) -> None:
-        self._pieces = (*SPECIALS, *BYTES, *learned)
-        self.merges, self.kind, self.jamo = tuple(merges), kind, jamo
-        form = _form({piece: i for i, piece in enumerate(self._pieces)}, [list(one) for one in merges], kind)
-        self._bytes = _json(form | JAMO if jamo else form)
+    def __init__(self, form: TokenizerForm) -> None:
+        self.form, self._pieces = form, form.pieces
+        self.merges, self.kind, self.jamo = form.merges, form.kind, form.jamo
+        self._bytes = form.to_bytes()
         self.size = len(self._pieces)
+        self.tags = range(self.size - len(form.tags), self.size)
         self.fingerprint = hashlib.sha256(self._bytes).hexdigest()
-        self._library = tokenizers.Tokenizer.from_str(_json(form).decode())
+        self._library = tokenizers.Tokenizer.from_str(form.library_bytes().decode())
         # Not stored in the file: without it a typed "</s>" would become the real end of the sentence.
         self._library.encode_special_tokens = True
 
@@ -100,6 +119,28 @@ class Tokenizer:
         """One string per id to show to people: a token with its leading space, if any; a byte as "<0xEA>"."""
         return [self._pieces[i] for i in ids]
 
+    def token_id(self, name: str) -> int | None:
+        """The id of the token with this name, such as "</s>"; None where there is none."""
+        return self._library.token_to_id(name)
+
+    def with_tags(self, names: Sequence[str]) -> "Tokenizer":
+        """The same tokenizer with more tokens that no text has, behind all others."""
+        return Tokenizer(replace(self.form, tags=(*self.form.tags, *names)))
+
+    def spellings(self) -> list[bytes]:
+        """What each id writes into a text; special ids and tags write nothing."""
+        learned = self._pieces[FIRST : self.tags.start]
+        written = (*(bytes([byte]) for byte in range(256)), *(piece.encode() for piece in learned))
+        return [*(b"" for _ in SPECIALS), *written, *(b"" for _ in self.tags)]
+
+    def offsets(self, text: str) -> list[tuple[int, int]] | None:
+        """The characters of a tidy text that each of its tokens stands for; None: those that they write."""
+        return None
+
+    def sides(self) -> "tuple[Tokenizer, Tokenizer]":
+        """The tokenizers of source and target where both have this vocabulary: one, or two ways to cut."""
+        return self, self
+
     @property
     def has_marks(self) -> bool:
         """Whether each mark for a protected span is a token."""
@@ -116,6 +157,47 @@ class Tokenizers:
 
     source: SourceTokenizer
     target: Tokenizer
+    frame: Frame = PLAIN
+    """What stands around the ids of a sentence."""
+    direction: Direction = Direction()
+    """Which of the frame's directions is meant; `towards` chooses one."""
+
+    def towards(self, direction: Direction) -> "Tokenizers":
+        """The same tokenizers for one of the directions."""
+        return replace(self, direction=direction)
+
+    def framed(self, ids: Sequence[Any]) -> tuple[Any, ...]:
+        """The ids of a source with what stands around them, but for an end that would be the last."""
+        if self.frame == PLAIN:
+            return tuple(ids)
+        names = self.frame.sources(self.direction)
+        place = self.frame.before
+        behind = names[place + 1 :] if self.frame.closes else names[place + 1 : -1]
+        none = (NO_END,) if self.frame.endless else ()
+        return (
+            *self._ids(self.text_source, names[:place]),
+            *ids,
+            *self._ids(self.text_source, behind),
+            *none,
+        )
+
+    def bare(self, ids: Sequence[Any]) -> tuple[Any, ...]:
+        """The ids of a source without what stands around them: `framed` undone."""
+        before, behind = self.frame.around
+        return tuple(ids[before : len(ids) - behind - self.frame.closes - self.frame.endless])
+
+    @property
+    def opening(self) -> tuple[int, ...]:
+        """The ids that an answer begins with, before those of its text."""
+        return self._ids(self.target, self.frame.targets(self.direction))
+
+    @staticmethod
+    def _ids(tokenizer: Tokenizer, names: Sequence[str]) -> tuple[int, ...]:
+        found = [(name, tokenizer.token_id(name)) for name in names]
+        for name, i in found:
+            if i is None:
+                raise TokenizerFileError(f"the frame names {name!r}, which is no token", where=FRAME_FILE)
+        return tuple(i for _, i in found if i is not None)
 
     @property
     def pictures(self) -> PatchReader | None:
@@ -169,14 +251,19 @@ class Tokenizers:
     def fingerprint(self) -> str:
         """Changes when a token of either side changes."""
         both = f"{self.source.fingerprint} {self.target.fingerprint}"
-        return self.source.fingerprint if self.shared else hashlib.sha256(both.encode()).hexdigest()
+        plain = self.source.fingerprint if self.shared else hashlib.sha256(both.encode()).hexdigest()
+        if self.frame == PLAIN:
+            return plain
+        return hashlib.sha256(plain.encode() + self.frame.to_bytes()).hexdigest()
 
     def files(self) -> dict[str, bytes]:
         """Name and content of each file that `load_tokenizers` needs."""
+        frame = {} if self.frame == PLAIN else {FRAME_FILE: self.frame.to_bytes()}
         if self.shared:
-            return {"tokenizer.json": self.source.to_bytes()}
+            return {"tokenizer.json": self.source.to_bytes(), **frame}
         name = "source_tokenizer.json" if self.pictures is None else PATCHES
         return {
+            **frame,
             name: self.source.to_bytes(),
             "target_tokenizer.json": self.target.to_bytes(),
         }
@@ -188,7 +275,7 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     The same text gives the same bytes. Lines are tidy already. Of a long text a part spread evenly over it
     is used, so memory stays bounded.
     """
-    sample = _spread(lines, progress)
+    sample = spread(lines, progress)
     if config.jamo:
         sample = list(map(to_jamo, sample))
     counts = count_characters(sample) if config.kind != "word" else count_words(sample)
@@ -198,17 +285,18 @@ def train_tokenizer(lines: Iterable[str], config: TextConfig, progress: Progress
     if config.kind != "bpe":
         if config.kind == "word":
             counts[" "] = counts.total() + 1  # begins what is written in bytes
-        return Tokenizer(most_frequent(counts, room, least=1), [], config.kind, jamo=config.jamo)
+        learned = tuple(most_frequent(counts, room, least=1))
+        return Tokenizer(TokenizerForm(learned, (), config.kind, config.jamo))
     counts[" "] += 2 + len(sample)  # each line starts with one
     # At most half for single characters: many scripts must leave room for words.
     alphabet = most_frequent(counts, room // 2, least=max(2, counts.total() // 1_000_000))
     progress("learning tokens", 0, config.vocabulary)
-    learned, merges = _learn_merges(sample, seen, alphabet, room)
+    form = _learn_merges(sample, seen, alphabet, room)
     progress("learning tokens", config.vocabulary, config.vocabulary)
-    return Tokenizer(learned, merges, "bpe", jamo=config.jamo)
+    return Tokenizer(replace(form, jamo=config.jamo))
 
 
-def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
+def spread(lines: Iterable[str], progress: Progress) -> list[str]:
     """Lines of at most `SAMPLE` bytes together, evenly spaced over the text."""
     kept: list[str] = []
     size, stride, number = 0, 1, -1
@@ -227,9 +315,7 @@ def _spread(lines: Iterable[str], progress: Progress) -> list[str]:
     return kept
 
 
-def _learn_merges(
-    sample: list[str], seen: set[str], alphabet: list[str], room: int
-) -> tuple[list[str], Merges]:
+def _learn_merges(sample: list[str], seen: set[str], alphabet: list[str], room: int) -> TokenizerForm:
     """All learned tokens in the order of their ids, and the merges that make them."""
     library = tokenizers.Tokenizer(models.BPE())
     library.pre_tokenizer = pre_tokenizers.Split(tokenizers.Regex(WORDS), "isolated")
@@ -244,7 +330,8 @@ def _learn_merges(
     rare = {ord(character): "\n" for character in seen.difference(alphabet)}
     library.train_from_iterator((" " + break_words(line).translate(rare) for line in sample), trainer)
     model = json.loads(library.to_str())["model"]
-    return sorted(model["vocab"], key=model["vocab"].get), [(left, right) for left, right in model["merges"]]
+    learned = tuple(sorted(model["vocab"], key=model["vocab"].get))
+    return TokenizerForm(learned, tuple((left, right) for left, right in model["merges"]), "bpe")
 
 
 def break_words(line: str) -> str:
@@ -253,13 +340,15 @@ def break_words(line: str) -> str:
 
 
 def load_tokenizers(folder: Path) -> Tokenizers:
-    """The tokenizers of a model folder: one shared file, or one for each side."""
-    shared = folder / "tokenizer.json"
+    """The tokenizers of a model folder: one shared file, or one for each side, and its frame, if any."""
+    shared, framed = folder / "tokenizer.json", folder / FRAME_FILE
+    frame = parse_frame(_read(framed), str(framed)) if framed.exists() else PLAIN
     if shared.exists():
-        tokenizer = _load(shared)
-        return Tokenizers(tokenizer, tokenizer)
+        return Tokenizers(*_load(shared).sides(), frame)
     source = folder / (PATCHES if (folder / PATCHES).exists() else "source_tokenizer.json")
-    return Tokenizers(parse_source(_read(source), str(source)), _load(folder / "target_tokenizer.json"))
+    return Tokenizers(
+        parse_source(_read(source), str(source)), _load(folder / "target_tokenizer.json"), frame
+    )
 
 
 def _load(path: Path) -> Tokenizer:
@@ -291,9 +380,12 @@ def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
     The library gets a document that is written anew from the checked tokens, never the bytes of the file.
     """
     try:
-        learned, merges, kind, jamo = _check(data)
-        return Tokenizer(learned, merges, kind, jamo=jamo)
-    except (KeyboardInterrupt, SystemExit):
+        if is_foreign(data) and len(data) <= MAX_FILE:
+            from jumok.text.foreign import ForeignTokenizer  # which inherits from what is here
+
+            return ForeignTokenizer(parse_foreign(data))
+        return Tokenizer(parse_form(data))
+    except (KeyboardInterrupt, SystemExit, ConfigError):
         raise
     except BaseException as error:  # the library's own faults are not Exceptions
         reason = str(error) or type(error).__name__
@@ -302,93 +394,3 @@ def parse_tokenizer(data: bytes, name: str) -> Tokenizer:
             where=name,
             hint="the file is damaged or was made by another program: copy the model folder again",
         ) from None
-
-
-def _check(data: bytes) -> tuple[list[str], Merges, Kind, bool]:
-    """Learned tokens, merges, kind, and whether syllables are letters, of a file that has our exact form."""
-    _require(len(data) <= MAX_FILE, f"larger than {MAX_FILE >> 20} MiB")
-    document = json.loads(data.decode("utf-8"))
-    _require(isinstance(document, dict), "not a JSON object")
-    model = document.get("model")
-    _require(isinstance(model, dict), "no model")
-    vocabulary, merges = model.get("vocab"), model.get("merges")
-    _require(isinstance(vocabulary, dict), "no vocabulary")
-    _require(all(type(i) is int for i in vocabulary.values()), "an id is not a number")
-    pieces = sorted(vocabulary, key=vocabulary.__getitem__)
-    _require(
-        [vocabulary[piece] for piece in pieces] == list(range(len(pieces))), "ids are missing or doubled"
-    )
-    _require(tuple(pieces[:FIRST]) == SPECIALS + BYTES, "special and byte tokens are not where they belong")
-    _require("" not in vocabulary, "a token is empty")
-    for piece in pieces:
-        piece.encode("utf-8")
-    _require(isinstance(merges, list), "no merges")
-    for merge in merges:
-        _check_merge(merge, vocabulary)
-    jamo = "jamo" in document
-    _require(not jamo or document.pop("jamo") is True, "a setting differs")
-    kind = next((kind for kind in KINDS if document == _form(vocabulary, merges, kind)), None)
-    if kind is None:
-        raise ValueError("a setting differs")
-    return pieces[FIRST:], [(left, right) for left, right in merges], kind, jamo
-
-
-def _check_merge(merge: object, vocabulary: dict[str, int]) -> None:
-    _require(isinstance(merge, list) and len(merge) == 2, "a merge is not a pair")
-    assert isinstance(merge, list)
-    _require(all(isinstance(part, str) for part in merge), "a merge is not a pair of tokens")
-    made = (merge[0], merge[1], merge[0] + merge[1])
-    _require(all(vocabulary.get(part, 0) >= FIRST for part in made), f"no tokens for the merge {merge}")
-
-
-def _require(holds: bool, complaint: str) -> None:  # noqa: FBT001
-    if not holds:
-        raise ValueError(complaint)
-
-
-def _json(form: dict[str, Any]) -> bytes:
-    return json.dumps(form, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _form(vocabulary: dict[str, int], merges: list[list[str]], kind: Kind) -> dict[str, Any]:
-    """The file's content, but for `JAMO`: everything besides the tokens is fixed by the kind.
-
-    Words carry their leading space; the first one gets one too, and loses it when decoded.
-    """
-    words, pattern = kind != "char", WORDS if kind == "bpe" else SYMBOLS
-    split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-    strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
-    decoders: list[dict[str, Any]] = [{"type": "ByteFallback"}, {"type": "Fuse"}, *([strip] if words else [])]
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [
-            {
-                "id": i,
-                "content": piece,
-                "single_word": False,
-                "lstrip": False,
-                "rstrip": False,
-                "normalized": False,
-                "special": True,
-            }
-            for i, piece in enumerate(SPECIALS)
-        ],
-        "normalizer": {"type": "Prepend", "prepend": " "} if words else None,
-        "pre_tokenizer": split if words else None,
-        "post_processor": None,
-        "decoder": {"type": "Sequence", "decoders": decoders},
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": "<unk>",
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": False,
-            "byte_fallback": True,
-            "ignore_merges": kind == "word",
-            "vocab": vocabulary,
-            "merges": merges,
-        },
-    }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from unicodedata import category, name
 
 from jumok.text.normalize import nfc
-from jumok.text.spans import BYTE_OF
+from jumok.text.spans import piece_bytes
 from jumok.text.tokenizer import SPECIALS
 
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  # scripts without spaces
@@ -12,7 +12,7 @@ UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR")  #
 
 def text_of(pieces: Sequence[str]) -> str:
     """The text of pieces side by side, without spaces around it; bytes become the characters they spell."""
-    data = b"".join(bytes([BYTE_OF[p]]) if p in BYTE_OF else p.encode() for p in pieces)
+    data = b"".join(p.encode() if (named := piece_bytes(p)) is None else named for p in pieces)
     return nfc(data.decode(errors="replace")).strip()
 
 
@@ -35,13 +35,14 @@ def starts_word(before: str, piece: str) -> bool:
     """Whether a word begins at `piece`, which follows the piece `before`."""
     if before in SPECIALS or piece in SPECIALS:
         return True
-    if piece in BYTE_OF and 0x80 <= BYTE_OF[piece] < 0xC0:
+    named, last = piece_bytes(piece), piece_bytes(before)
+    if named and 0x80 <= named[0] < 0xC0:
         return False  # inside a character
-    if piece[0].isspace():
+    if piece[0].isspace() or (named and len(named) > 1 and named[0] == 0x20):
         return True
     if before.isspace() or category(piece[0]).startswith("M"):
         return False
-    left, right = (side in BYTE_OF or joins(char) for side, char in ((before, before[-1]), (piece, piece[0])))
+    left, right = last is not None or joins(before[-1]), named is not None or joins(piece[0])
     return not (left and right)
 
 

@@ -16,10 +16,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from jumok.backends.recording import RecordingBackend
-from jumok.backends.values import Where
 from jumok.config import LuongConfig, ModelConfig, TrainingConfig, TransformerConfig
 from jumok.decoding.batched import lay_sources, lay_targets
 from jumok.decoding.translator import Translator
+from jumok.edits import Where
 from jumok.errors import nearest
 from jumok.explain.capture import Array, read_only
 from jumok.explain.forced import explained, not_finite
@@ -27,11 +27,17 @@ from jumok.explain.ops import bad_parameter, check_name
 from jumok.explain.subject import Subject, subjects_of
 from jumok.explain.tokens import source_side
 from jumok.models.interface import Seq2Seq, edits_of
-from jumok.models.shape_backend import ATTENTIONS, SCORES
+from jumok.models.luong_rows import SCORES
+from jumok.models.shape_backend import ATTENTIONS
 from jumok.nn.functional import Stages
 from jumok.progress import Progress, silent
 from jumok.text.tokenizer import EOS
 from jumok.training.one_step import (
+    DECAY,
+    LARGEST_RATE,
+    MOST_RATES,
+    MOST_STEPS,
+    W_OUT,
     BackwardTensor,
     OptimizerName,
     ParameterGradient,
@@ -41,9 +47,7 @@ from jumok.training.one_step import (
 )
 from jumok.training.optimizer import Optimizers
 
-W_OUT, WEIGHT = "W_out", "target_embedding.weight"
-MOST_STEPS, MOST_RATES, LARGEST_RATE = 100, 16, 1000.0
-DECAY = 0.01  # of AdamW, where nobody has chosen another: without any it would be Adam
+WEIGHT = "target_embedding.weight"  # of W_OUT, where it is tied
 CPU = torch.device("cpu")
 OfParameters = Mapping[nn.Parameter, Tensor]
 Start = tuple[OfParameters, dict[str, Tensor]]
@@ -101,8 +105,8 @@ class BackwardBackend(RecordingBackend):
         self.attentions: list[tuple[Where, Stages]] = []
         self.h = self.head = self.product = torch.empty(0)
 
-    def logits(self, states: Tensor, head: Tensor) -> Tensor:
-        self.h, self.head, self.product = states, head, super().logits(states, head)
+    def logits(self, states: Tensor, head: Tensor, bias: Tensor | None = None) -> Tensor:
+        self.h, self.head, self.product = states, head, super().logits(states, head, bias)
         return self.product
 
     def close(self, out: Tensor) -> None:

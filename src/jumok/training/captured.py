@@ -73,7 +73,7 @@ class CapturedStep:
         self.copies = [as_leaf(w, torch.float32 if w in exact else dtype) for w in self.weights]
         self.named_copies = dict(zip(named, self.copies, strict=True))
         device = self.weights[0].device
-        self.gradients = [torch.zeros_like(w, dtype=torch.float32) for w in self.weights]
+        self.gradients = [torch.zeros_like(w, dtype=torch.float32) for w in optimizers.weights]
         self.limit = config.clip or torch.inf
         # What a replay reads: it is written to before, in place.
         self.batch = empty.to(device).with_tensors(Tensor.clone)
@@ -142,17 +142,24 @@ class CapturedStep:
         return torch.stack((loss.detach(), nll)) * self.share
 
     def found(self) -> list[Tensor]:
-        return [copy.grad if copy.grad is not None else torch.zeros_like(copy) for copy in self.copies]
+        """Gradients of what learns; frozen weights have none."""
+        own = {
+            weight: copy.grad if copy.grad is not None else torch.zeros_like(copy)
+            for weight, copy in zip(self.weights, self.copies, strict=True)
+            if weight.requires_grad
+        }
+        return self.optimizers.gradients(own)
 
     def update(self) -> None:
         """Clip, step, and the copies follow; all of it on the device, a skip too."""
         norm = torch.stack(torch._foreach_norm(self.gradients)).norm() * self.share
         bad = ~(norm.isfinite() & self.sums.isfinite().all()) | self.void
         torch._foreach_mul_(self.gradients, (self.limit / (norm + 1e-6)).clamp(max=1) * self.share)
-        for weight, gradient in zip(self.weights, self.gradients, strict=True):
+        learning = self.optimizers.weights
+        for weight, gradient in zip(learning, self.gradients, strict=True):
             weight.grad = gradient
         self.optimizers.step(self.rate, skip=bad)
-        for weight in self.weights:
+        for weight in learning:
             weight.grad = None  # it goes with this object
         copy_all(self.copies, self.weights)
         self.numbers.copy_(torch.cat((self.sums, torch.stack((norm, bad.float())))))
@@ -168,7 +175,7 @@ def copy_all(to: Sequence[Tensor], values: Sequence[Tensor]) -> None:
 
 
 def as_leaf(weight: Tensor, dtype: torch.dtype) -> Tensor:
-    return weight.detach().to(dtype, copy=True).requires_grad_()
+    return weight.detach().to(dtype, copy=True).requires_grad_(weight.requires_grad)
 
 
 class StepGraphs:

@@ -25,6 +25,7 @@ SKIPS_IN_A_ROW = 3
 SKIPS_WINDOW, SKIPS_SHARE = 1000, 0.01
 SAVES_IN_A_ROW = 3
 UNREAD = 64  # steps at most that a GPU is behind: the clock, and who interrupts, are those of the host
+FIRST_LOOK = 10  # the first of the early looks at the validation set
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,8 @@ def fit(
             state = replace(state.at(cursor), step=state.step + 1, parts=parts, elapsed=clock() - began)
             window.add(state.step, result)
             on_step(state, result.tokens)
-            log_due, validation_due, save_due = (
-                state.step % every == 0
-                for every in (config.log_every, config.validate_every, config.save_every)
-            )
+            log_due, validation_due = is_due(state.step, config.log_every), looks_at(state.step, config)
+            save_due = state.step % config.save_every == 0
             behind = reads_at_once(result) or len(window.unread) >= UNREAD
             if log_due or validation_due or save_due or behind:
                 state = after_reading(state, window, work.log)
@@ -104,11 +103,40 @@ def fit(
                 saved = saved if failed_saves else state
     assert reason is not None  # the batches never end
     state = after_reading(state, window, work.log)
-    if state.step > first and reason != "signal" and state.step % config.validate_every:
+    if state.step > first and reason != "signal" and not looks_at(state.step, config):
         state, _ = validated(work, state)
     if state != saved:
         work.save(state, best=state.is_best)  # there is no next time: a failure ends the run
     return Outcome(state, reason)
+
+
+def is_due(step: int, every: int) -> bool:
+    """Every so many steps, and before that after 1, 2, 5, 10, 20, … of them: early on the most happens."""
+    return step % every == 0 or (step < every and str(step).rstrip("0") in ("1", "2", "5"))
+
+
+def looks_at(step: int, config: TrainingConfig) -> bool:
+    """Whether the validation set is looked at after this step."""
+    if config.early_looks and step >= FIRST_LOOK:
+        return is_due(step, config.validate_every)
+    return step % config.validate_every == 0
+
+
+def look_first(
+    work: Work[B], state: LoopState, clock: Callable[[], float], *, is_start: bool = True
+) -> LoopState:
+    """The state once its weights, as they are, have been validated and saved as the best so far.
+
+    What comes later is compared with that: a model that was taught something new is never worse than it was.
+    `is_start`: at step 0 they are those of a model that had learned something.
+    """
+    began = clock() - state.elapsed
+    state, _ = validated(work, state)
+    state = replace(state, elapsed=clock() - began)
+    if is_start and state.step == 0:
+        state = replace(state, start_score=state.best_score)
+    work.save(state, best=True)
+    return state
 
 
 def share_done(state: LoopState, config: TrainingConfig) -> float:

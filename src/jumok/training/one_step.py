@@ -12,6 +12,9 @@ import numpy as np
 from jumok.explain.capture import Array, read_only
 
 OptimizerName = Literal["sgd", "adam", "adamw"]
+W_OUT = "W_out"
+MOST_STEPS, MOST_RATES, LARGEST_RATE = 100, 16, 1000.0
+DECAY = 0.01  # of AdamW, where nobody has chosen another: without any it would be Adam
 SHOWN = 8  # tokens whose logits a document has: those with the largest gradients
 
 

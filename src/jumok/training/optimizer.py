@@ -1,6 +1,6 @@
 """SGD, Adam, AdamW and Muon, each as one object that steps at a given rate."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from inspect import unwrap
 from typing import Any
 
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.optim import SGD, Adam, AdamW, Optimizer
 
 from jumok.config import TrainingConfig
+from jumok.training.lora import Adapters
 
 
 class Muon(Optimizer):
@@ -63,11 +64,42 @@ def orthogonal(matrix: Tensor, iterations: int = 5) -> Tensor:
 
 
 class Optimizers:
-    """One or two torch optimisers behind one face: step at a rate, read and write the state by name."""
+    """One or two torch optimisers behind one face: step at a rate, read and write the state by name.
 
-    def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
-        self.names: dict[Tensor, str] = {p: name for name, p in model.named_parameters()}
+    They step what learns: the weights that are not frozen, or in the place of some of them their adapters.
+    With `anchor` a step also takes back a share of the distance from the values that they have now (L2-SP,
+    Li et al. 2018, apart from the gradient as AdamW has its decay):
+
+        w <- w - lr · anchor · (w - w_0)
+    """
+
+    def __init__(self, model: nn.Module, config: TrainingConfig, adapters: Adapters | None = None) -> None:
+        self.adapters = adapters
+        adapted = adapters.weights if adapters else set()
+        named = {name: p for name, p in model.named_parameters() if p.requires_grad and p not in adapted}
+        if adapters:
+            named |= adapters.parameters
+        self.names: dict[Tensor, str] = {p: name for name, p in named.items()}
         self.all = make_optimizers(self.names, config)
+        self.anchor = config.anchor
+        self.start = [p.detach().clone() for p in self.names] if config.anchor else []
+
+    @property
+    def weights(self) -> list[Tensor]:
+        """What learns."""
+        return list(self.names)
+
+    def take_gradients(self) -> None:
+        """After a backward pass: the gradients of adapted matrices become those of their adapters."""
+        if self.adapters:
+            self.adapters.take()
+
+    def gradients(self, found: Mapping[Tensor, Tensor]) -> list[Tensor]:
+        """Those of `weights`, from the model's own that are not frozen."""
+        if not self.adapters:
+            return [found[weight] for weight in self.names]
+        adapted = self.adapters.weights
+        return [found[w] for w in found if w not in adapted] + self.adapters.gradients(found)
 
     def step(self, lr: float | Tensor, skip: Tensor | None = None) -> None:
         """One step at this rate. Where `skip` is true nothing changes, which a GPU decides by itself."""
@@ -77,6 +109,18 @@ class Optimizers:
             if skip is not None:
                 optimizer.found_inf = skip.float()  # type: ignore[attr-defined]  # torch's name for it
             optimizer.step()
+        if self.anchor:
+            share = lr * self.anchor
+            share = share.clamp(max=1) if isinstance(share, Tensor) else min(share, 1.0)
+            self.pull(share if skip is None else share * ~skip)
+        if self.adapters:
+            self.adapters.merge()
+
+    @torch.no_grad()
+    def pull(self, share: float | Tensor) -> None:
+        """Take every weight back by this share of its way."""
+        for weight, start in zip(self.names, self.start, strict=True):
+            weight += (start - weight) * share
 
     def tensors(self) -> dict[str, Tensor]:
         """Every number the optimisers remember, as `<what>/<parameter>`."""
@@ -105,11 +149,12 @@ class Optimizers:
             optimizer.state[parameter][what] = copy
 
 
+OUTSIDE = ("source_embedding.", "target_embedding.", "output.", "encoder_bias.", "decoder_bias.")
+
+
 def is_hidden_matrix(name: str, parameter: Tensor) -> bool:
     """A matrix between hidden states: not a table of tokens or positions, not the output projection."""
-    outside = name.startswith(("source_embedding.", "target_embedding.", "output.")) or name.endswith(
-        ".table"
-    )
+    outside = name.startswith(OUTSIDE) or name.endswith(".table")
     return parameter.ndim == 2 and not outside
 
 
@@ -139,7 +184,8 @@ def make_optimizers(names: dict[Tensor, str], config: TrainingConfig) -> list[Op
         case "muon":
             hidden = [p for p, name in names.items() if is_hidden_matrix(name, p)]
             rest = [p for p, name in names.items() if not is_hidden_matrix(name, p)]
-            return [Muon(hidden, rate, config.momentum, decay), quiet(plain(AdamW)(rest, **adam))]
+            matrices: list[Optimizer] = [Muon(hidden, rate, config.momentum, decay)] if hidden else []
+            return [*matrices, *([quiet(plain(AdamW)(rest, **adam))] if rest else [])]
 
 
 def plain(kind: type[Optimizer]) -> Any:

@@ -30,6 +30,8 @@ class LoopState:
     skipped: tuple[int, ...] = ()  # recent steps that were skipped for a number that was not finite
     parts: int = 1  # micro-batches that each process cuts its share of an update into
     world: int = 1  # processes that share an update
+    judged_on: str = ""  # which validation text the scores are of; earlier versions did not say
+    start_score: float | None = None  # of a model that the run started from, untouched
 
     @property
     def cursor(self) -> Cursor:
@@ -42,6 +44,17 @@ class LoopState:
 
     def at(self, cursor: Cursor) -> "LoopState":
         return replace(self, epoch=cursor.epoch, position=cursor.position)
+
+    def judged(self, on: str, *, other: bool = False) -> tuple["LoopState", bool]:
+        """The state for scores on this validation text, and whether it is another one than before.
+
+        Then the best so far no longer compares: there is none. `other` says so where the state does not.
+        """
+        changed = bool(self.step) and (self.judged_on != on if self.judged_on else other)
+        if not changed:
+            return replace(self, judged_on=on), False
+        forgotten = replace(self, best_score=None, best_loss=None, best_step=0, since_best=0)
+        return replace(forgotten, judged_on=on), True
 
     def within(self, world: int, *, allow_change: bool = False) -> "LoopState":
         """The state for so many processes; another number than before is refused unless it is allowed.
@@ -79,7 +92,7 @@ class Average:
 
     def __init__(self, model: Seq2Seq, decay: float) -> None:
         self.decay = decay
-        self.live = dict(model.named_parameters())
+        self.live = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
         self.shadow = {name: parameter.detach().clone() for name, parameter in self.live.items()}
 
     @torch.no_grad()
@@ -132,25 +145,41 @@ class Learner:
 
     def model_tensors(self) -> dict[str, Tensor]:
         """The weights that people will use; shared-out ones for the first process, and all must ask."""
-        chosen = self.weights if self.average is None else self.average.shadow
+        chosen = self.weights | (self.average.shadow if self.average else {})
         return {name: whole(tensor) for name, tensor in chosen.items()}
 
     def optimizer_tensors(self) -> dict[str, Tensor]:
-        """What only going on needs: the optimiser's memory, and the live weights beside an average."""
+        """What only going on needs: the optimiser's memory, the live weights beside an average, adapters."""
         tensors = self.optimizers.tensors()
-        if self.average is not None:
-            tensors |= {f"{WEIGHTS}/{name}": tensor for name, tensor in self.weights.items()}
+        tensors |= {f"{WEIGHTS}/{name}": tensor for name, tensor in self.apart().items()}
         return {name: whole(tensor) for name, tensor in tensors.items()}
+
+    def apart(self) -> dict[str, Tensor]:
+        """What learns and is not in the saved model as it is, by name."""
+        learning = {name: one.detach() for one, name in self.optimizers.names.items()}
+        if self.average is not None:
+            return learning
+        return {name: one for name, one in learning.items() if name not in self.weights}
 
     @torch.no_grad()
     def load(self, model: dict[str, Tensor], optimizer: dict[str, Tensor]) -> None:
-        """Take back what the two methods above gave, bit for bit."""
-        weights = self.weights
-        for name, tensor in weights.items():
-            fill(tensor, optimizer.get(f"{WEIGHTS}/{name}", model[name]))
-            if self.average is not None:
-                fill(self.average.shadow[name], model[name])
+        """Take back what the two methods above gave, bit for bit. Adapters go on beside the model's weights
+        as they are now, which must be those that the run began with."""
+        learning = {name: one for one, name in self.optimizers.names.items()}
+        for name, tensor in (self.weights | learning).items():
+            kept = optimizer.get(f"{WEIGHTS}/{name}")
+            fill(tensor.detach(), model[name] if kept is None else kept)
+        for name, tensor in (self.average.shadow if self.average else {}).items():
+            fill(tensor, model[name])
+        if self.optimizers.adapters:
+            self.optimizers.adapters.merge()
         memory = {key: value for key, value in optimizer.items() if not key.startswith(f"{WEIGHTS}/")}
         self.optimizers.load(
-            {key: shared_as(weights[key.partition("/")[2]], value) for key, value in memory.items()}
+            {key: shared_as(learning[key.partition("/")[2]], value) for key, value in memory.items()}
         )
+
+    def zero_grad(self) -> None:
+        """Forget every gradient."""
+        self.model.zero_grad(set_to_none=True)
+        for weight in self.optimizers.weights:
+            weight.grad = None

@@ -85,7 +85,7 @@ def train_step(  # noqa: PLR0913  half of them have defaults
     if not model.training:
         model.train()
     share = share or Share(sum(batch.tokens for batch in batches))
-    weights = list(model.parameters())
+    weights = optimizers.weights
     sums = torch.zeros(2, device=weights[0].device)  # loss and nll, per target token
     for number, batch in enumerate(batches, start=share.first):
         own_seed, part = step_seed(seed, step, number), 1 / share.targets
@@ -98,6 +98,7 @@ def train_step(  # noqa: PLR0913  half of them have defaults
                 loss, nll = batch_loss(here.model, here.batch, config)
             (loss * part).backward()  # type: ignore[no-untyped-call]
         sums += torch.stack((loss.detach(), nll, *here.others)).view(-1, 2).sum(0) * part
+    optimizers.take_gradients()
     if reduce is not None:
         reduce([*map(gradient, weights), sums])
     norm = gathered(nn.utils.clip_grad_norm_(weights, config.clip or torch.inf))

@@ -47,7 +47,7 @@ class TrainingStores(Protocol):
     @property
     def train(self) -> Store: ...
     @property
-    def variants(self) -> Sequence[Store]: ...
+    def stores(self) -> Sequence[Store]: ...
     def for_epoch(self, epoch: int, /) -> Store: ...
 
 
@@ -104,7 +104,7 @@ class Updates:
         self.parts = parts
         if not packs(self.config, self.device):
             return
-        stores = (self.prepared.train, *self.prepared.variants)
+        stores = self.prepared.stores
         lengths = [
             np.concatenate([getattr(store, f"{side}_lengths") for store in stores])
             for side in ("source", "target")
@@ -256,7 +256,7 @@ class Updates:
         """The same update in twice as many batches, each half as large, as all updates from here on."""
         before, alone = self.room, not self.world.sum(int(any(batch.sentences > 1 for batch in batches)))
         self.captured = None
-        self.learner.model.zero_grad(set_to_none=True)  # gradients that the failed one has made
+        self.learner.zero_grad()  # gradients that the failed one has made
         gc.collect()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()

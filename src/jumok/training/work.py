@@ -1,9 +1,8 @@
 """How the loop's decisions are carried out: the training parts around one model, its data and its folder."""
 
 import gc
-import resource
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -29,8 +28,10 @@ from jumok.decoding.translator import Translator
 from jumok.errors import RunError
 from jumok.evaluation.metrics import bleu_tokenizer, measure
 from jumok.models.interface import Seq2Seq
+from jumok.text.frame import Direction
 from jumok.text.marks import is_question
 from jumok.training.best_head import HeadAgreement, best_head
+from jumok.training.by_direction import facing, losses_by, scores_by, translated_by
 from jumok.training.log import Log
 from jumok.training.loop import Event, Validation, notice
 from jumok.training.state import LoopState
@@ -55,6 +56,19 @@ class PreparedData(TrainingStores, Protocol):
     def valid_pairs(self) -> tuple[tuple[str, str], ...]: ...
     @property
     def lengths(self) -> Any: ...
+    @property
+    def kept(self) -> "HeldBack | None": ...
+    @property
+    def ways(self) -> tuple[Direction, ...]: ...
+
+
+class HeldBack(Protocol):
+    """Old pairs that show what is forgotten."""
+
+    @property
+    def valid(self) -> Store: ...
+    @property
+    def valid_pairs(self) -> tuple[tuple[str, str], ...]: ...
 
 
 @dataclass(kw_only=True)
@@ -66,7 +80,9 @@ class RunWork(Updates):
     log_to: Sequence[Log]
     write_probe: Callable[[Path, int, Translator, Sequence[Translation]], str | None]
     copy: Seq2Seq | None = None  # for the first process to validate with, if the weights are shared out
+    descent: Sequence[Mapping[str, Any]] = ()  # the models that this one comes from, the nearest first
     on_halved: Callable[[int, int], None] = field(init=False)
+    directions: dict[str, Any] = field(default_factory=dict, init=False)  # what each scored in the last look
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,24 +127,44 @@ class RunWork(Updates):
         self.model.eval()
         metric = self.config.training.metric
         loss = self.in_memory(lambda short: self.valid_loss(LOSS_TOKENS[short]))
-        figures: dict[str, Any] = {"loss": loss, "ppl": safe_exp(loss)}
+        figures: dict[str, Any] = {"loss": loss, "ppl": safe_exp(loss), **self.look_at_kept()}
+        losses = losses_by(self.prepared.valid, self.prepared.ways, self.loss_of)
         if metric == "loss":
+            figures |= {"directions": {way: {"loss": one} for way, one in losses.items()}} if losses else {}
+            self.directions = figures.get("directions", {})
             return Validation(turned(metric, loss), loss, figures)
         pairs = self.prepared.valid_pairs[: self.config.training.valid_sentences]
         sources, references = [source for source, _ in pairs], [target for _, target in pairs]
-        answers = self.in_memory(lambda short: self.translated(sources, short=short))
-        hypotheses = [answer.text for answer in answers]
-        tokenize, _ = bleu_tokenizer(self.config.data.target_language)
-        for name in dict.fromkeys((*SCORES, metric)):
-            found = measure(name, hypotheses, references, tokenize=tokenize)
-            figures |= {name: found.value, f"{name}_signature": found.signature}
+        ways = self.ways(len(pairs))
+        answers = self.in_memory(lambda short: self.translated(sources, ways, short=short))
+        names, language = list(dict.fromkeys((*SCORES, metric))), self.config.data.target_language
+        figures |= scores_by(names, [answer.text for answer in answers], references, ways, language)
+        for way, one in losses.items():
+            figures.get("directions", {}).get(way, {})["loss"] = one
+        self.directions = figures.get("directions", {})
         figures["samples"] = [
             {"src": source, "ref": reference, "hyp": answer.text, "score": answer.score}
             for source, reference, answer in list(zip(sources, references, answers, strict=True))[:SAMPLES]
         ]
-        if step is not None and (probe := self.probe(step, self.translator, answers[:SAMPLES])):
+        same = [answer for answer, way in zip(answers, ways, strict=True) if way == ways[0]][:SAMPLES]
+        if step is not None and (probe := self.probe(step, facing(self.translator, ways[0]), same)):
             figures["probe"] = probe
         return Validation(turned(metric, figures[metric]), loss, figures)
+
+    def look_at_kept(self) -> dict[str, float]:
+        """What the model still knows of old pairs, if any are mixed in: loss and metric."""
+        old, metric = self.prepared.kept, self.config.training.metric
+        if old is None:
+            return {}
+        figures = {"kept_loss": self.in_memory(lambda short: self.valid_loss(LOSS_TOKENS[short], old.valid))}
+        if metric != "loss":
+            sources, references = zip(*old.valid_pairs, strict=True)
+            ways = self.ways(1) * len(sources)
+            answers = self.in_memory(lambda short: self.translated(sources, ways, short=short))
+            tokenize, _ = bleu_tokenizer(self.config.data.target_language)
+            found = measure(metric, [answer.text for answer in answers], references, tokenize=tokenize)
+            figures[f"kept_{metric}"] = found.value
+        return figures
 
     def probe(self, step: int, translator: Translator, answers: Sequence[Translation]) -> str | None:
         """Keep where the model looked; what goes wrong with that is a notice, and training goes on."""
@@ -164,9 +200,9 @@ class RunWork(Updates):
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
-    def valid_loss(self, budget: int = LOSS_TOKENS[0]) -> float:
-        """Negative log-likelihood per target token over the whole validation set."""
-        store = self.prepared.valid
+    def valid_loss(self, budget: int = LOSS_TOKENS[0], store: Store | None = None) -> float:
+        """Negative log-likelihood per target token over the whole validation set, or another store."""
+        store = store or self.prepared.valid
         rows = epoch_batches(store.source_lengths, store.target_lengths, budget=budget, seed=0, epoch=0)
         total, tokens = 0.0, 0
         with torch.inference_mode():
@@ -178,12 +214,26 @@ class RunWork(Updates):
                 tokens += batch.tokens
         return total / tokens
 
-    def translated(self, sources: Sequence[str], *, short: bool) -> list[Translation]:
+    def loss_of(self, store: Store) -> float:
+        """`valid_loss` of another store, in as much memory as there is."""
+        return self.in_memory(lambda short: self.valid_loss(LOSS_TOKENS[short], store))
+
+    def ways(self, count: int) -> tuple[Direction, ...]:
+        """The directions of the first validation pairs; one without languages where nobody says."""
+        return self.prepared.ways[:count] or (Direction(),) * count
+
+    def translated(
+        self, sources: Sequence[str], ways: Sequence[Direction], *, short: bool
+    ) -> list[Translation]:
         """The validation search: greedy, and if memory is short a few sentences at a time."""
         budget: dict[str, Any] = {"sentences": "as-is", **({"batch_tokens": SEARCH_TOKENS} if short else {})}
         if any(map(is_question, sources)):  # which cannot be split: the end of a long context is not read
             budget["long"] = "cut"
-        return self.translator.translate(sources, beam=1, n_best=1, **budget)
+
+        def greedy(translator: Translator, some: list[str]) -> list[Translation]:
+            return translator.translate(some, beam=1, n_best=1, **budget)
+
+        return translated_by(self.translator, sources, ways, greedy)
 
     @cached_property
     def translator(self) -> Translator:
@@ -224,9 +274,15 @@ class RunWork(Updates):
         metric, found = self.config.training.metric, state.best_score
         score = {"score": found if found is None else turned(metric, found)} if best else {}
         lengths = self.prepared.lengths
-        known = {"train_lengths": lengths.to_dict()} if lengths else {}
+        known: dict[str, Any] = {"train_lengths": lengths.to_dict()} if lengths else {}
+        if best and self.directions:
+            known["directions"] = self.directions
         if best and (found_head := self.found_head()):
             known[KEY] = found_head.to_dict()
+        if self.descent:
+            known["descends_from"] = list(self.descent)
+            if state.start_score is not None:
+                known["start_score"] = turned(metric, state.start_score)
         return {"step": state.step, "epoch": state.epoch, "metric": metric, **score, **known}
 
     def found_head(self) -> HeadAgreement | None:
@@ -256,5 +312,9 @@ def memory_used(device: torch.device) -> int:
     """Peak bytes: of the GPU, or of this process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024

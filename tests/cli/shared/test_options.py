@@ -23,7 +23,7 @@ def test_the_options_are_settings_of_decoding_in_their_order() -> None:
     assert CliRunner().invoke(command, [*words, "--seed", "3"]).exit_code == 0
     assert given.pop("engine") == "auto"
     assert DecodingConfig(**given).draws == 8
-    assert [one.name for one in command.params][2:8] == list(given)
+    assert [one.name for one in command.params][4:10] == list(given)
 
 
 def test_only_what_was_set_is_given() -> None:

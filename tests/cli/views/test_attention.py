@@ -239,3 +239,20 @@ def test_numbered_tokens_fit_the_width() -> None:
     assert all(cells(line) <= 100 for line in lines)
     assert lines[0].startswith("keys          1 영화를   2 영화를")
     assert lines[-1].endswith("40 영화를")
+
+
+def test_relative_positions_are_a_stage_of_their_own() -> None:
+    config = TransformerConfig(
+        width=16, heads=2, feedforward=32, encoder_layers=1, decoder_layers=1, positions="relative", buckets=8
+    )
+    trace = make_trace(Translator(untrained(config)), "a man", target="man")
+    table = steps_view(trace, AttentionChoice(kind="enc_self", layer="1", head="1"))
+    assert [row["stage"] for row in table.plain["stages"]][3:7] == ["scores", "scaled", "bias", "mask"]
+    assert "added for the distance from query to key" in table.text
+    row = steps_view(trace, AttentionChoice(kind="enc_self", layer="1", head="1", q=2))
+    assert "+ bias" in row.text
+    cell = steps_view(trace, AttentionChoice(kind="enc_self", layer="1", head="1", q=2, k=1))
+    total = cell.plain["scaled"] + cell.plain["bias"]
+    assert f"exp({total:.3f} " in cell.text
+    cross = steps_view(trace, AttentionChoice(kind="cross", layer="1", head="1"))
+    assert "bias" not in [one["stage"] for one in cross.plain["stages"]]

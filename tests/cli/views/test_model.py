@@ -3,7 +3,15 @@
 import pytest
 
 from jumok.checkpoint.bundled import bundled
-from jumok.cli.views.model import card_view, cost_view, describe, has_score, kinds_of, shapes_view
+from jumok.cli.views.model import (
+    card_view,
+    cost_view,
+    describe,
+    has_score,
+    kinds_of,
+    parents_of,
+    shapes_view,
+)
 from jumok.config import LuongConfig, RnnConfig, TextConfig, TransformerConfig
 from jumok.errors import ConfigError, LimitError
 
@@ -50,21 +58,27 @@ def test_a_recurrent_model_has_nothing_that_grows_with_the_square() -> None:
 
 
 def test_layers_that_are_the_same_are_written_once() -> None:
-    view = shapes_view(bundled()["transformer"], "5. März 2024", None)
+    view = shapes_view(bundled()["transformer"], "5. März 2024", None, {})
     assert view.plain["target"] == "2024-03-05"
     assert "encoder layer 2  the same" in view.text.splitlines()
     assert view.line == "[B,S] int64 → [B,S,D] → … → [B,T,V] float32"
 
 
 def test_a_text_and_its_translation_or_the_given_target() -> None:
-    assert shapes_view(bundled()["luong"], " 5. März 2024 ", None).plain["target"] == "2024-03-05"
-    assert shapes_view(bundled()["luong"], "5. März 2024", "x").plain["target"] == "x"
+    assert shapes_view(bundled()["luong"], " 5. März 2024 ", None, {}).plain["target"] == "2024-03-05"
+    assert shapes_view(bundled()["luong"], "5. März 2024", "x", {}).plain["target"] == "x"
     with pytest.raises(ConfigError, match="the text is empty"):
-        shapes_view(bundled()["luong"], " \n", None)
+        shapes_view(bundled()["luong"], " \n", None, {})
 
 
 def test_a_text_that_is_too_long_is_refused_or_cut(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(LimitError, match="text 1 has 300 tokens, and this model takes 96"):
-        shapes_view(bundled()["luong"], "1 " * 300, None)
-    assert shapes_view(bundled()["luong"], "1 " * 300, "x").plain["sizes"]["S"] == 97
+        shapes_view(bundled()["luong"], "1 " * 300, None, {})
+    assert shapes_view(bundled()["luong"], "1 " * 300, "x", {}).plain["sizes"]["S"] == 97
     assert capsys.readouterr().err == "warning: source cut from 300 to 96 tokens\n"
+
+
+def test_the_models_that_it_was_started_from_are_named() -> None:
+    parents = [{"name": "runs/de-en", "sha256": "ab" * 32}, 5, {"name": "demo/rnn"}]
+    assert parents_of({"descends_from": parents}) == "runs/de-en (abababababab…), demo/rnn (None…)"
+    assert parents_of({"descends_from": "x"}) == parents_of({}) == ""

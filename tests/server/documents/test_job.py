@@ -11,10 +11,11 @@ from jumok.formats.known import by_name
 from jumok.formats.segments import MarkedText, Segment
 from jumok.server.documents.job import (
     CHARACTERS,
+    FEW,
     SEGMENTS,
     DocumentJob,
     DocumentOrder,
-    small_blocks,
+    next_block,
     source_in,
 )
 
@@ -80,7 +81,7 @@ def test_broken_bytes_are_told_in_the_documents_own_words(
 def test_a_fault_of_ours_is_logged_and_told_as_such(
     job: DocumentJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail() -> None:
+    def fail() -> bool:
         raise RuntimeError("secret")
 
     job.give_way = fail
@@ -101,7 +102,12 @@ def test_one_that_is_taken_away_in_the_middle_leaves_nothing(
     tmp_path: Path, tiny_models: dict[str, Translator], caplog: pytest.LogCaptureFixture
 ) -> None:
     job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\n" * (SEGMENTS + 1))
-    job.give_way = job.remove  # between two blocks
+
+    def away() -> bool:
+        job.remove()
+        return False
+
+    job.give_way = away  # between two blocks
     job.run()
     assert (job.status, job.folder.exists()) == ("failed", False)
     assert caplog.text == ""
@@ -112,7 +118,12 @@ def test_seconds_left_come_from_the_characters_so_far(
 ) -> None:
     job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\n" * (2 * SEGMENTS))
     seen: list[float | None] = []
-    job.give_way = lambda: seen.append(job.seconds_left)
+
+    def look() -> bool:
+        seen.append(job.seconds_left)
+        return False
+
+    job.give_way = look
     assert job.seconds_left is None
     job.run()
     assert seen[0] is None
@@ -141,12 +152,23 @@ def test_the_translated_file_is_named_after_its_language(
 
 def test_blocks_are_small_and_whole() -> None:
     texts = ["a"] * (SEGMENTS + 3) + ["b" * CHARACTERS, "c" * (3 * CHARACTERS), "d"]
-    blocks = list(small_blocks(Segment(MarkedText(text), "") for text in texts))
+    segments = iter([Segment(MarkedText(text), "") for text in texts])
+    blocks = list(iter(lambda: next_block(segments, SEGMENTS), []))
     assert [one.source.text for block in blocks for one in block] == texts
-    assert all(len(block) <= SEGMENTS for block in blocks)
-    assert all(
-        len(block) == 1 or sum(len(one.source.text) for one in block) <= CHARACTERS for block in blocks
-    )
+    assert [len(block) for block in blocks] == [SEGMENTS, 4, 1, 1]
+
+
+def test_while_others_ask_blocks_are_smaller(tmp_path: Path, tiny_models: dict[str, Translator]) -> None:
+    job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\n" * (SEGMENTS + 2 * FEW + 1))
+    seen = list[int]()
+
+    def asked() -> bool:
+        seen.append(job.done)
+        return len(seen) > 1
+
+    job.give_way = asked
+    job.run()
+    assert seen == [0, *range(SEGMENTS, SEGMENTS + 2 * FEW + 1, FEW), SEGMENTS + 2 * FEW + 1]
 
 
 def test_the_gate_of_these_tests_holds(gate: DocumentGate, job: DocumentJob) -> None:

@@ -59,6 +59,37 @@ def test_a_form_does_the_same(client: httpx2.Client) -> None:
     assert files[0] == files[1]
 
 
+def with_glossary(client: httpx2.Client, lines: str) -> httpx2.Response:
+    return client.post("/v1/documents", files={"file": ("b.txt", b"a man")}, data={"glossary": lines})
+
+
+def test_a_glossary_comes_with_the_form(client: httpx2.Client) -> None:
+    answer = with_glossary(client, "man\t하늘|영화\n")
+    assert answer.status_code == 202, answer.text
+    ended = finished(client, answer.json()["id"])
+    text = client.get(f"/v1/documents/{ended['id']}/file").text
+    assert "하늘" in text or "영화" in text
+    plain = translated(client, b"a man", "b.txt")
+    assert client.get(f"/v1/documents/{plain['id']}/file").text != text
+
+
+@pytest.mark.parametrize(
+    ("lines", "detail"),
+    [
+        ("man", "glossary: write term, tab, translation"),
+        ("man\tx\nMan\ty", "glossary: keep one of the lines"),
+        ("man\t" + "x" * 300, "a term has 300 characters, and 200 are the most"),
+        ("".join(f"{n}\tx\n" for n in range(501)), "glossary: it has 501 terms, and 500 are the most"),
+    ],
+)
+def test_a_glossary_that_cannot_be_is_told_before_the_work(
+    client: httpx2.Client, lines: str, detail: str
+) -> None:
+    answer = with_glossary(client, lines)
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(detail)
+
+
 def test_the_format_is_named_or_told_by_the_name(client: httpx2.Client) -> None:
     assert translated(client, name="notes", format="txt")["format"] == "txt"
     form = client.post("/v1/documents", files={"file": ("notes", TEXT)}, data={"format": "txt"})
@@ -306,14 +337,15 @@ def test_too_many_jobs(serve: Serve, gate: DocumentGate) -> None:
         assert send(client).status_code == 202
 
 
-def test_a_client_that_hangs_up_in_the_middle_leaves_nothing(running: Running) -> None:
-    desk = running.services.documents
-    with running.connect() as sock:
-        sock.sendall(f"{HEAD}Content-Length: 1000\r\n\r\nhalf of".encode())
-        wait_until(lambda: list(desk.folder.glob("*/upload")))
-        sock.shutdown(socket.SHUT_RDWR)
-    wait_until(lambda: not list(desk.folder.glob("*/upload")))
-    assert desk._arriving == {}
+def test_a_client_that_hangs_up_in_the_middle_leaves_nothing(serve: Serve) -> None:
+    with serve() as own:
+        desk = own.services.documents
+        with own.connect() as sock:
+            sock.sendall(f"{HEAD}Content-Length: 1000\r\n\r\nhalf of".encode())
+            wait_until(lambda: list(desk.folder.glob("*/upload")))
+            sock.shutdown(socket.SHUT_RDWR)
+        wait_until(lambda: not list(desk.folder.glob("*/upload")))
+        assert desk._arriving == {}
 
 
 def test_a_slow_upload_has_its_own_time(serve: Serve) -> None:

@@ -2,13 +2,15 @@
 
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields, replace
 from typing import Any
 
 import httpx2
 import pytest
 from tests.server.conftest import Running, Serve, WorkerGate, wait_until
 
-from jumok.server.gates.limits import Limits
+from jumok.errors import ConfigError
+from jumok.server.gates.limits import Limits, read_limits
 
 TEXT = "a man"  # two pieces
 
@@ -199,3 +201,47 @@ def test_connections(serve: Serve) -> None:
             assert extra.recv(4096).startswith(b"HTTP/1.1 503")
         for sock in socks:
             sock.close()
+
+
+def test_every_limit_can_be_set_by_an_option_and_by_the_environment() -> None:
+    for one in fields(Limits):
+        wanted = Limits(**{one.name: 7})  # type: ignore[arg-type]
+        if one.name == "document_bytes":
+            wanted = replace(wanted, documents_bytes=Limits().documents_bytes)
+        assert read_limits([f"{one.name}=7"], {}) == wanted
+        assert read_limits([], {f"JUMOK_LIMIT_{one.name.upper()}": "7", "JUMOK_SEED": "x"}) == wanted
+        assert one.metadata["about"].endswith(".")
+
+
+def test_an_option_goes_before_the_environment_and_documents_find_room() -> None:
+    assert read_limits(["queue=2", "queue=3"], {"JUMOK_LIMIT_QUEUE": "4"}).queue == 3
+    assert read_limits(["deadline_s=2.5"], {}).deadline_s == 2.5
+    large = read_limits(["document_bytes=1GiB"], {})
+    assert (large.document_bytes, large.documents_bytes) == (1 << 30, 8 << 30)
+    assert read_limits(["document_bytes=1GiB", "documents_bytes=2GiB"], {}).documents_bytes == 2 << 30
+    assert read_limits(["body_bytes=64KiB"], {}).body_bytes == 65536
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "many", "1.5", "1e3", "9" * 17, "3MiB", "3 ", "٣"])
+def test_a_number_that_no_limit_can_be(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a whole number from 1 up") as found:
+        read_limits([f"queue={text}"], {})
+    assert str(found.value).startswith(f"--limit queue={text}: {text!r} ")
+    assert found.value.hint == "write digits, such as 64"
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "soon", "nan", "inf", "1e7", "3s"])
+def test_seconds_that_no_limit_can_be(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not a number of seconds") as found:
+        read_limits([], {"JUMOK_LIMIT_DEADLINE_S": text})
+    assert str(found.value).startswith(f"JUMOK_LIMIT_DEADLINE_S={text}: {text!r} ")
+    assert found.value.hint == "write seconds, above 0 and up to 1,000,000, such as 2.5"
+
+
+def test_sizes_of_bytes_and_names_that_are_none() -> None:
+    with pytest.raises(ConfigError, match="'12MB' is not a whole number") as found:
+        read_limits(["body_bytes=12MB"], {})
+    assert found.value.hint == "write digits, such as 64; of bytes also 64KiB, 32MiB, 1GiB"
+    with pytest.raises(ConfigError, match="JUMOK_LIMIT_SECRETS=3: there is no limit 'secrets'") as found:
+        read_limits([], {"JUMOK_LIMIT_SECRETS": "3"})
+    assert found.value.hint == "jumok serve --limits lists them"

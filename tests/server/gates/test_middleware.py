@@ -77,7 +77,7 @@ def named(tiny_models: dict[str, Translator], static: Path) -> Iterator[Running]
 
 
 def ask_as(running: Running, host: str) -> tuple[int, bytes]:
-    return running.raw(f"GET /health HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+    return running.raw(f"GET /v1/models HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
 
 
 @pytest.mark.parametrize("host", HOSTS)
@@ -87,6 +87,16 @@ def test_the_server_answers_to_its_own_names_only(named: Running, running: Runni
         status, answer = ask_as(server, host)
         assert status == wanted
         assert (b'"code":"bad_host"' in answer) == (wanted == 400)
+        assert (b"start it with --allowed-host and the name" in answer) == (wanted == 400)
+
+
+def test_probes_ask_by_address_or_without_a_host(running: Running) -> None:
+    for path in ("/health", "/health/live", "/health/ready"):
+        for lines in ("Host: 10.42.0.7:7717\r\n", "Host: evil.test\r\n"):
+            head = f"GET {path} HTTP/1.1\r\n{lines}Connection: close\r\n\r\n"
+            assert running.raw(head.encode())[0] == 200
+        assert running.raw(f"GET {path} HTTP/1.0\r\n\r\n".encode())[0] == 200
+    assert ask_as(running, "10.42.0.7:7717")[0] == 400  # everything else is for names that were given
 
 
 def test_the_log_has_a_line_for_each_request(caplog: pytest.LogCaptureFixture) -> None:
@@ -109,9 +119,9 @@ def call(app: FastAPI, method: str, path: str, **options: Any) -> httpx2.Respons
 
 def test_two_host_headers_and_none_are_refused(running: Running) -> None:
     for lines in ("Host: localhost\r\nHost: evil.test\r\n", ""):
-        status, _ = running.raw(f"GET /health HTTP/1.1\r\n{lines}Connection: close\r\n\r\n".encode())
+        status, _ = running.raw(f"GET /metrics HTTP/1.1\r\n{lines}Connection: close\r\n\r\n".encode())
         assert status == 400
-    assert running.raw(b"GET /health HTTP/1.0\r\n\r\n")[0] == 400
+    assert running.raw(b"GET /metrics HTTP/1.0\r\n\r\n")[0] == 400
 
 
 ORIGINS = {
@@ -223,15 +233,16 @@ def basic(text: str) -> str:
         ("Basic /w==", 401),
     ],
 )
-def test_everything_but_live_is_behind_the_key(locked: FastAPI, given: str | None, status: int) -> None:
+def test_everything_but_health_is_behind_the_key(locked: FastAPI, given: str | None, status: int) -> None:
     headers = {} if given is None else {"Authorization": given}
-    for path in ("/v1/models", "/metrics", "/openapi.json", "/health/ready", "/health", "/", "/translate"):
+    for path in ("/v1/models", "/metrics", "/openapi.json", "/", "/translate"):
         answer = call(locked, "GET", path, headers=headers)
         assert answer.status_code == status, path
         assert status == 200 or "Basic" in answer.headers["www-authenticate"]
     assert call(locked, "POST", "/v1/translate", json=BODY, headers=headers).status_code == status
     assert call(locked, "GET", "/languages", headers=headers).status_code == (200 if status == 200 else 403)
-    assert call(locked, "GET", "/health/live", headers=headers).status_code == 200
+    for path in ("/health", "/health/live", "/health/ready"):
+        assert call(locked, "GET", path, headers=headers).json() == {"status": "ok"}
 
 
 def test_clients_of_libretranslate_put_the_key_into_the_body(locked: FastAPI) -> None:

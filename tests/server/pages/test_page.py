@@ -27,7 +27,7 @@ def test_every_screen_is_the_page(client: httpx2.Client, path: str) -> None:
 def test_the_policy_is_that_of_the_design() -> None:
     assert POLICY == (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+        "font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -80,6 +80,21 @@ def test_head_has_no_body(client: httpx2.Client) -> None:
 def test_nothing_else_can_be_read(running: Running, path: str) -> None:
     request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     assert running.raw(request.encode())[0] == 404
+
+
+@pytest.mark.parametrize("path", ["/nonsense", "/translated", "/learning/1"])
+def test_a_wrong_link_shows_people_the_page_and_tells_programs(client: httpx2.Client, path: str) -> None:
+    page = client.get(path, headers={"Accept": "text/html,application/xhtml+xml"})
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert page.content == client.get("/").content
+    told = client.get(path, headers={"Accept": "*/*"})
+    assert (told.status_code, told.json()["code"]) == (404, "not_found")
+
+
+def test_the_api_never_answers_with_the_page(client: httpx2.Client) -> None:
+    for path in ("/v1/nonsense", "/v1/traces/0123456789abcdef"):
+        answer = client.get(path, headers={"Accept": "text/html"})
+        assert (answer.status_code, answer.json()["status"]) == (404, 404)
 
 
 def test_a_page_that_was_not_built_says_how(tmp_path: Path) -> None:

@@ -265,3 +265,13 @@ def test_a_real_run_is_read_while_it_is_written(tmp_path: Path) -> None:
     assert [one["text"] for one in probe["sentences"]] == [
         one["hyp"] for one in details["samples"][1]["samples"]
     ]
+
+
+def test_runs_of_several_folders_are_shown_and_the_first_folder_goes_first(tmp_path: Path) -> None:
+    first, second = tmp_path / "one", tmp_path / "two"
+    mine = write_run(first / "a")
+    write_run(second / "a")
+    theirs = write_run(second / "b")
+    assert Runs(first, None, second).folders() == {"a": mine, "b": theirs}
+    assert Runs(first, first).folders() == {"a": mine}
+    assert Runs(None).folders() == {}

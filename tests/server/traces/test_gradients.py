@@ -71,8 +71,8 @@ def test_the_servers_own_limit_counts(serve: Serve, tiny_models: dict[str, Trans
     limits = Limits(trace_tokens=20)
     with serve(models={"m": tiny_models["luong"]}, limits=limits) as running, running.client() as client:
         answer = client.post(PATH, json={"text": "a man", "target": "a", "lengths": [20]})
-        assert (answer.status_code, answer.json()["code"]) == (422, "too_long")
-        assert "the source has 21 tokens" in answer.json()["detail"]
+        assert (answer.status_code, answer.json()["code"]) == (422, "bad_parameter")
+        assert "lengths.0: input should be less than 20" in answer.json()["detail"]
 
 
 def test_the_deadline_ends_the_work(serve: Serve, held_luong: HeldModel) -> None:

@@ -1,4 +1,4 @@
-"""`/v1/training-step` and `/v1/free-running` over HTTP: the library's numbers, limits, errors, ends."""
+"""What one pair shows, over HTTP: the library's numbers, limits, ends."""
 
 import json
 from typing import Any
@@ -8,8 +8,10 @@ import pytest
 from tests.server.conftest import Serve, wait_until
 from tests.server.traces.test_what_if import held_analyst
 
-from jumok.decoding.translator import Translator
+from jumok.decoding.translator import Translator, load
 from jumok.explain.free_running import free_running
+from jumok.explain.neighbours import neighbours
+from jumok.explain.votes import votes
 from jumok.server import services
 from jumok.server.analysis import AnalysisCancelled, CancelFlag
 from jumok.server.gates.limits import Limits
@@ -19,7 +21,8 @@ from jumok.training.by_hand import StepPlan, training_step
 
 ARCHS = ("rnn", "luong", "transformer")
 PAIR = {"text": "03/05/2024", "target": "2024-03-05"}
-STEP, FREE = "/v1/training-step", "/v1/free-running"
+STEP, FREE, VOTES = "/v1/training-step", "/v1/free-running", "/v1/votes"
+NEAR = "/v1/neighbours"
 
 
 def ask(client: httpx2.Client, path: str, **body: Any) -> Any:
@@ -59,6 +62,17 @@ def test_the_runs_are_those_of_the_library(
         assert found == json.loads(expected.to_json())
 
 
+@pytest.mark.parametrize("asked", [{}, {"count": 50, "target": "2024-03-06"}, {"count": 1, "points": True}])
+def test_the_neighbours_are_those_of_the_library(
+    trio_client: httpx2.Client, trio: dict[str, Translator], asked: dict[str, Any]
+) -> None:
+    found = ask(trio_client, NEAR, model="transformer", **asked)
+    given = {"target": PAIR["target"], "count": 5, **asked}
+    assert found == json.loads(neighbours(trio["transformer"], PAIR["text"], **given).to_json())
+    cards = {card["name"]: card["neighbours"] for card in trio_client.get("/v1/models").json()["models"]}
+    assert cards == {"rnn": False, "luong": False, "transformer": True}
+
+
 WRONG: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "blank": (STEP, {"text": " "}, "empty_text", "text: a sentence is needed"),
     "optimizer": (STEP, {"optimizer": "muon"}, "bad_parameter", "optimizer: input should be 'sgd', 'adam'"),
@@ -74,6 +88,9 @@ WRONG: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "slip": (FREE, {"slip": 11}, "bad_parameter", "slip: slip is 11, and the target has 11 tokens"),
     "wrong": (FREE, {"slip": 1, "wrong": "secret"}, "bad_parameter", "wrong: give an id, or a token as the"),
     "right": (FREE, {"slip": 6, "wrong": "3"}, "bad_parameter", "wrong: give another one, or another place"),
+    "too many": (NEAR, {"count": 51}, "bad_parameter", "count: input should be less than or equal to 50"),
+    "none": (NEAR, {"count": 0}, "bad_parameter", "count: input should be greater than or equal to 1"),
+    "long target": (NEAR, {"target": "1" * 200}, "too_long", "the target has 201 tokens, its end included"),
     "long source": (FREE, {"text": "1 " * 150}, "too_long", "and 128 x 128 are the most"),
 }
 
@@ -86,6 +103,12 @@ def test_what_cannot_be_is_refused_in_words(trio_client: httpx2.Client, case: st
     assert (answer.status_code, problem["code"]) == (422, code)
     assert detail in problem["detail"]
     assert "secret" not in answer.text
+
+
+def test_a_model_without_an_index_has_no_neighbours(trio_client: httpx2.Client) -> None:
+    answer = trio_client.post(NEAR, json={"model": "rnn", **PAIR})
+    assert (answer.status_code, answer.json()["code"]) == (404, "no_neighbours")
+    assert answer.json()["detail"] == "the model has no index of training states"
 
 
 def test_a_rate_that_breaks_the_model_is_the_clients(
@@ -157,3 +180,44 @@ def test_a_long_training_ends_between_two_updates(tiny_models: dict[str, Transla
     with pytest.raises(AnalysisCancelled):
         take_step(flag, tiny_models["luong"], body, Limits())
     assert len(looks) == 3
+
+
+@pytest.fixture(scope="module")
+def together() -> Translator:
+    return load([f"demo/{arch}" for arch in ARCHS])
+
+
+def test_an_ensemble_is_served_like_any_model(serve: Serve, together: Translator) -> None:
+    """Translated, streamed in the running batch, scored; its card names its members."""
+    text, body = PAIR["text"], {"texts": [PAIR["text"]], "beam": 3}
+    with serve(models={"together": together}) as running, running.client() as client:
+        [card] = client.get("/v1/models").json()["models"]
+        assert card["members"] == list(ARCHS)
+        [answer] = client.post("/v1/translate", json=body).json()["results"]
+        assert answer["text"] == together.translate(text, beam=3).text
+        streamed = client.post("/v1/translate/stream", json={"text": text, "beam": 3})
+        assert json.loads(streamed.text.split("event: final")[1].split("data: ")[1].split("\n")[0])
+        pair = {"sources": [text], "targets": [PAIR["target"]]}
+        [scored] = client.post("/v1/score", json=pair).json()["results"]
+        assert scored["score"] == pytest.approx(together.score(text, PAIR["target"]).score, abs=1e-4)
+
+
+def test_votes_are_those_of_the_library(serve: Serve, together: Translator) -> None:
+    with serve(models={"together": together}) as running, running.client() as client:
+        found = ask(client, VOTES)
+        assert found == json.loads(votes(together.on_torch("votes"), *PAIR.values()).to_json())
+        own = client.post(VOTES, json={"text": PAIR["text"]}).json()
+        assert own["target"] == together.translate(PAIR["text"]).text
+        long = client.post(VOTES, json={**PAIR, "target": "1" * 200}).json()
+        assert (long["code"], "the target has 201 tokens" in long["detail"]) == ("too_long", True)
+
+
+def test_the_inside_of_an_ensemble_is_refused_in_words(serve: Serve, together: Translator) -> None:
+    with serve(models={"together": together}) as running, running.client() as client:
+        for path in ("/v1/trace", "/v1/forward", "/v1/gradients", STEP):
+            answer = client.post(path, json={"text": PAIR["text"]})
+            assert (answer.status_code, answer.json()["code"]) == (422, "ensemble"), path
+            assert answer.json()["detail"] == (
+                "this looks inside one model, and here are 3 that predict together: "
+                "load one member by itself; votes shows what each of them wanted"
+            )

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from libretranslatepy import LibreTranslateAPI
 from tests.server.conftest import Running, Serve
+from tests.server.documents.conftest import translated
 from tests.server.translate.test_libretranslate import speaking
 
 from jumok.data.corpus import open_corpus
@@ -149,6 +150,14 @@ def recalling(serve: Serve, models: dict[str, Translator], tmp_path: Path) -> It
     )
     with serve(models=models, memory=str(tmp_path / "m.tsv")) as found:
         yield found
+
+
+def test_a_memory_answers_in_documents(recalling: Running) -> None:
+    with recalling.client() as client:
+        known, other = translated(client, b"Ein Haus steht da."), translated(client, b"Zwei Hunde laufen.")
+        texts = [client.get(f"/v1/documents/{one['id']}/file").text for one in (known, other)]
+    assert texts[0] == "A house stands there."
+    assert texts[1] != "Two cats run."
 
 
 def test_a_memory_answers_and_shows(recalling: Running) -> None:

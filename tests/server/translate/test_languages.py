@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from jumok.config import TextConfig
 from jumok.server.translate.languages import NAMES, detect, language_name, script_share
+from jumok.text.frame import Direction
 from jumok.text.tokenizer import train_tokenizer
 
 ENGLISH = ["the man rides the horse and the dog sees the cat", "there is a house on the hill"] * 3
@@ -19,7 +20,7 @@ KOREAN = ["나는 어제 영화를 봤다.", "오늘은 날씨가 좋다."] * 3
 def model(language: str, lines: list[str]) -> Any:
     tokenizer = train_tokenizer(lines, TextConfig(vocabulary=420))
     translator = SimpleNamespace(tokenizers=SimpleNamespace(pictures=None, source=tokenizer))
-    return SimpleNamespace(source=language, translator=translator)
+    return SimpleNamespace(directions=(Direction(language, "xx"),), translator=translator)
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def test_a_wrong_number_of_positions_is_refused(client: httpx2.Client, n: str) -
     assert answer.json()["detail"].startswith("n: input should be")
 
 
-@pytest.mark.parametrize("positions", ["learned", "rotary", "none"])
+@pytest.mark.parametrize("positions", ["learned", "rotary", "relative", "none"])
 def test_position_rows_of_other_kinds(positions: str) -> None:
     config = TransformerConfig(**asdict(TINY["transformer"]) | {"positions": positions, "max_positions": 5})
     model = build_model(config, 300, 300, shared=True)
@@ -67,6 +67,9 @@ def test_position_rows_of_other_kinds(positions: str) -> None:
         case "rotary":
             assert rows is not None
             assert rows.equal(sinusoidal(torch.arange(8), 8))
+        case "relative":
+            assert rows is not None
+            assert rows[:2].equal(model.encoder_bias.weight[:2])  # type: ignore[index,union-attr]
         case "none":
             assert rows is None
 

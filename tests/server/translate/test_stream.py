@@ -30,6 +30,7 @@ def stream(client: httpx2.Client, headers: dict[str, str] | None = None, **body:
     answer = client.post("/v1/translate/stream", json={**BODY, **body}, headers=headers or {})
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.headers["x-accel-buffering"] == "no"  # a proxy does not collect them
     return parse(answer.text)
 
 

@@ -1,18 +1,25 @@
 /** Menus of the top bar: the model, and look and language. */
 import { languagesOf, locale, setLocale, t } from "../i18n";
+import { local } from "../local/site";
 import { density, model, models, setParams, theme } from "../state";
 import { choices, Segmented } from "./controls";
 import { Icon } from "./Icon";
-import { Menu, Popover } from "./Popover";
+import { Menu, type MenuItem, Popover } from "./Popover";
 
 export function ModelMenu() {
   const now = model.value;
-  const items = (models.value ?? []).map((card) => ({
+  const items: MenuItem[] = (models.value ?? []).map((card) => ({
     label: card.name,
     hint: t(`shell.arch_${card.arch}`),
     checked: card.name === now?.name,
     onSelect: () => setParams({ m: card.name, t: null, px: null, w: null, l: null, h: null, k: null, q: null, j: null }, { push: true }),
   }));
+  if (local)
+    items.push({
+      label: t("shell.open_folder"),
+      hint: t("shell.open_hint"),
+      onSelect: () => void import("../local/drop").then(({ choose }) => choose()),
+    });
   return (
     <Menu
       id="model-button"

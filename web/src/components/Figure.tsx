@@ -4,7 +4,9 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { download, serialise, svgToPng } from "../export";
 import { locale, t } from "../i18n";
 import { toCsv, type TableData } from "../lib/csv";
-import { dark, permalink } from "../state";
+import { element } from "../lib/svg";
+import { hashed } from "../local/site";
+import { dark, params, permalink } from "../state";
 import { copyText } from "./Commands";
 import { Icon } from "./Icon";
 import { Menu, type MenuItem } from "./Popover";
@@ -72,6 +74,15 @@ export function Figure(props: FigureProps) {
       toast(t("figure.link_copied"));
     };
     const exports = props.exports ?? [];
+    // a served page may not be framed by others; one without a server, or a file, may
+    const framed = (): MenuItem => ({
+      label: t("teach.embed"),
+      onSelect: () => {
+        const frame = { src: permalink({ alone: file }), title: now().title, width: "100%", height: 480 };
+        const code = element("iframe", frame, " "); // HTML wants an end tag
+        void copyText(code).then(() => toast(t("shell.copied")));
+      },
+    });
     const disabled = asTable && !props.svg;
     const pictures: (MenuItem | null)[] = [
       ...[1, 2, 4].map((n) => ({ label: t("figure.png", { n }), disabled, onSelect: () => void draw(n) })),
@@ -82,6 +93,7 @@ export function Figure(props: FigureProps) {
       ...(props.words ? [] : pictures),
       { label: t("figure.csv"), onSelect: () => save("csv", "text/csv", "\ufeff" + toCsv(now().table())) },
       { label: t("figure.tsv"), onSelect: () => save("tsv", "text/tab-separated-values", toCsv(now().table(), "\t")) },
+      ...(hashed && !now().id ? [framed()] : []),
       ...(exports.length > 0 ? [null] : []),
       ...exports.map((item, i) => ({ ...item, onSelect: () => (now().exports?.[i] ?? item).onSelect() })),
     ];
@@ -117,6 +129,7 @@ export function Figure(props: FigureProps) {
   return (
     <figure
       id={props.id}
+      data-only={params.value.alone === file || undefined}
       class={`figure${props.bare ? " bare" : ""}${props.className ? ` ${props.className}` : ""}`}
       aria-label={props.title}
     >

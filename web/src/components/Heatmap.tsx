@@ -36,6 +36,8 @@ export interface HeatmapProps {
   onActive?(cell: Cell | null): void;
   locked?: Cell | null;
   onLock?(cell: Cell | null): void;
+  /** cells that are crossed out, such as heads that are silenced */
+  crossed?: readonly Cell[];
   /** PageUp, PageDown and [ ] in a grid of heads */
   onLayer?(by: -1 | 1): void;
   onHead?(by: -1 | 1): void;
@@ -257,6 +259,7 @@ export function Heatmap(props: HeatmapProps) {
           rows={window_.m.rows}
           cols={window_.m.cols}
           margin={props.margin?.label}
+          crossed={(props.crossed ?? []).map(({ row, col }) => ({ row: row - seen.r0, col: col - seen.c0 }))}
         />
         <div class="sr" role="row" aria-rowindex={(shown?.row ?? 0) + 1}>
           <span role="gridcell" id={id} aria-colindex={(shown?.col ?? 0) + 1} aria-selected={locked !== null}>
@@ -314,9 +317,10 @@ interface OverlayProps {
   rows: number;
   cols: number;
   margin?: string;
+  crossed: readonly Cell[];
 }
 
-function Overlay({ layout, cell, locked, rtl, rows, cols, margin }: OverlayProps) {
+function Overlay({ layout, cell, locked, rtl, rows, cols, margin, crossed }: OverlayProps) {
   const { left, top, cellWidth, cellHeight } = layout;
   const seen = cell && cell.row >= 0 && cell.col >= 0 && cell.row < rows && cell.col < cols;
   const x = seen ? left + (rtl ? cols - 1 - cell.col : cell.col) * cellWidth : 0;
@@ -330,6 +334,15 @@ function Overlay({ layout, cell, locked, rtl, rows, cols, margin }: OverlayProps
           {margin}
         </text>
       )}
+      {crossed
+        .filter((one) => one.row >= 0 && one.col >= 0 && one.row < rows && one.col < cols)
+        .map((one) => (
+          <path
+            key={`${one.row} ${one.col}`}
+            class="crossed"
+            d={`M${left + (rtl ? cols - 1 - one.col : one.col) * cellWidth + 2} ${top + (one.row + 1) * cellHeight - 2}l${cellWidth - 4} ${4 - cellHeight}`}
+          />
+        ))}
       {seen && (
         <>
           <rect class="band" x={left - 0.5} y={y} width={cols * cellWidth + 1} height={cellHeight} />

@@ -1,6 +1,6 @@
 /** The note that a chapter of Learn leaves on the screen it has opened. */
 import { useEffect } from "preact/hooks";
-import { getJson } from "../api";
+import { getFile } from "../api";
 import { embedded } from "../embedded";
 import { useResource } from "../hooks";
 import { locale, t } from "../i18n";
@@ -11,7 +11,7 @@ import { Link } from "./Link";
 import { Icon } from "./Icon";
 
 /** The texts are data beside the page, so that only readers of Learn load them. */
-export const useBook = (on = true) => useResource(on ? "learn" : null, (signal) => getJson<Book>("/learn.json", signal), { cache: true });
+export const useBook = (on = true) => useResource(on ? "learn" : null, (signal) => getFile<Book>("learn.json", signal), { cache: true });
 
 /** What to look at on a screen that a chapter has opened; `le` of the address says which, "tokens.1" for the first view of that chapter. */
 export function LessonNote() {

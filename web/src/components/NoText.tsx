@@ -1,6 +1,6 @@
 /** What a screen of one sentence shows without any: a word, and sentences to begin with. */
 import { t } from "../i18n";
-import { model, seesPictures, setParams } from "../state";
+import { examples, model, seesPictures, setParams } from "../state";
 import { PictureInput } from "./PictureInput";
 import { Empty } from "./states";
 
@@ -14,7 +14,7 @@ export function NoText() {
   return (
     <Empty title={t("shell.sentence_hint")}>
       <div class="row">
-        {model.value?.examples.slice(0, 3).map((text) => (
+        {examples.value.slice(0, 3).map((text) => (
           <button
             key={text}
             type="button"

@@ -1,11 +1,14 @@
 /** The frame of the page: top bar, rail of screens, the screen itself, drawer, banner, help. */
+import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { getTrace, online } from "../api";
 import { embedded } from "../embedded";
 import { t } from "../i18n";
 import { helpOpen } from "../keys";
-import { encodeOps, SCREENS } from "../lib/link";
-import { bring, drawable, missed, screens } from "../screens";
+import { answersQuestions } from "../lib/languages";
+import { encodeOps, SCREENS, type Screen } from "../lib/link";
+import { hasScreen } from "../local/site";
+import { bring, drawable, missed, screens, style } from "../screens";
 import {
   badLink,
   go,
@@ -21,8 +24,13 @@ import {
   route,
   screen,
   seesPictures,
+  sentence,
+  sentenceIndex,
+  sentences,
   setParams,
   source,
+  taught,
+  teachOpen,
   whatIfOpen,
 } from "../state";
 import { FirstRun } from "./FirstRun";
@@ -32,10 +40,16 @@ import { LookMenu, ModelMenu } from "./Bars";
 import { PictureInput } from "./PictureInput";
 import { IconButton } from "./controls";
 import { Link } from "./Link";
-import { Failed, Loading, toast, Toasts } from "./states";
+import { Menu } from "./Popover";
+import { Empty, Failed, Loading, toast, Toasts } from "./states";
 import { LessonNote } from "./LessonNote";
+import { Tour } from "./Tour";
+import { EditBar } from "./whatif/EditBar";
 import { PinBar } from "./whatif/PinBar";
 import { WhatIf } from "./WhatIf";
+
+/** Told by the build: true in the script of exported files. */
+declare const __FILE__: boolean;
 
 export function Shell() {
   useKeptTrace();
@@ -47,17 +61,32 @@ export function Shell() {
       <TopBar />
       <Rail />
       <div class="notices">
+        {taught.value && <Later part="Card" />}
         <Banner />
         {screens[screen.value].looks && <PinBar />}
+        {screens[screen.value].looks && screen.value !== "translate" && <SentencePick />}
+        {screens[screen.value].looks && <EditBar />}
         <LessonNote />
+        <Tour />
       </div>
       <main class="main" id="main" tabIndex={-1}>
         <Body />
       </main>
       <Toasts />
       <Help />
+      {teachOpen.value && !taught.value && <Later part="Panel" />}
     </div>
   );
+}
+
+/** A part for a class, which comes when it is wanted. */
+function Later({ part }: { part: "Card" | "Panel" }) {
+  const [parts, setParts] = useState<Record<typeof part, ComponentType> | null>(null);
+  useEffect(() => {
+    if (!__FILE__) void Promise.all([import("../teach/teach"), style("more")]).then(([found]) => setParts(found));
+  }, []);
+  const Part = parts?.[part];
+  return Part ? <Part /> : null;
 }
 
 /** Past the bars, without a word in the address. */
@@ -74,7 +103,7 @@ function TopBar() {
         jumok
         <i />
       </Link>
-      {needsModel && <ModelMenu />}
+      {needsModel && !taught.value && <ModelMenu />}
       {asks && screen.value !== "translate" && (seesPictures.value ? <PictureInput small /> : <SentenceInput />)}
       <div class="tools">
         {asks && embedded && ops.value.length > 0 && <span class="badge warn">{t("whatif.after_n", { n: ops.value.length })}</span>}
@@ -124,7 +153,7 @@ function SentenceInput() {
         aria-label={t("shell.sentence")}
         placeholder={t("shell.sentence_hint")}
         value={draft.trim() && draft}
-        readOnly={embedded !== null}
+        readOnly={embedded !== null || taught.value}
         onInput={(event) => setDraft(event.currentTarget.value)}
         onBlur={commit}
       />
@@ -132,23 +161,78 @@ function SentenceInput() {
   );
 }
 
+/** Screens that a phone's bar has room for; it keeps the others behind "More". */
+const FIRST: readonly Screen[] = ["translate", "attention", "compare", "learn"];
+
 function Rail() {
+  if (taught.value) return null;
+  const talks = (models.value ?? []).some(answersQuestions);
+  const there = (name: Screen) => (embedded ? screens[name].looks : hasScreen(name));
+  const shown = SCREENS.filter((name) => there(name) && (name !== "chat" || talks || screen.value === "chat"));
+  const rest = shown.filter((name) => !FIRST.includes(name) && name !== screen.value);
   return (
     <nav class="rail" aria-label={t("shell.screens")}>
-      {SCREENS.filter((name) => !embedded || screens[name].looks).map((name) => (
+      {shown.map((name) => (
         <Link
           key={name}
           href={href(name)}
-          class={name === "learn" ? "apart" : undefined}
+          class={[name === "learn" && "apart", rest.includes(name) && "later"].filter(Boolean).join(" ") || undefined}
           aria-current={name === screen.value ? "page" : undefined}
         >
           <Icon name={name} />
           <span>{t(`shell.screen_${name}`)}</span>
         </Link>
       ))}
+      <Menu
+        className="rail-more"
+        name={t("shell.more")}
+        items={rest.map((name) => ({ label: t(`shell.screen_${name}`), icon: name, onSelect: () => go(name) }))}
+        button={
+          <>
+            <Icon name="more" />
+            <span>{t("shell.more")}</span>
+          </>
+        }
+      />
     </nav>
   );
 }
+
+/** Which sentence of a longer text the screen shows, on screens that have no list of them. */
+function SentencePick() {
+  const [n, all] = [sentenceIndex.value, sentences.value.length];
+  if (all < 2 || embedded) return null;
+  const show = (i: number) => setParams({ i: i || null, q: null, j: null }, { push: true });
+  return (
+    <div class="row sentence-pick" role="group" aria-label={t("shell.sentence")}>
+      <IconButton icon="prev" label={t("shell.sentence_before")} disabled={n === 0} onClick={() => show(n - 1)} />
+      <span class="small">{t("shell.sentence_of", { n: n + 1, all })}</span>
+      <IconButton icon="next" label={t("shell.sentence_after")} disabled={n === all - 1} onClick={() => show(n + 1)} />
+      <bdi class="small muted clip" lang={model.value?.source_language}>
+        {sentence.value}
+      </bdi>
+    </div>
+  );
+}
+
+/** What stands at an address that the page does not have. */
+const Lost = () => (
+  <div class="screen">
+    <Empty title={t("shell.error_not_found")}>
+      <p>
+        <code>{`/${route.value.rest}`}</code>
+      </p>
+      <div class="row">
+        <Link class="btn primary" href="/translate">
+          {t("shell.screen_translate")}
+        </Link>
+        <Link class="btn" href="/learn">
+          {t("shell.screen_learn")}
+        </Link>
+      </div>
+    </Empty>
+  </div>
+);
 
 function Banner() {
   const problem = linkProblem.value;
@@ -201,11 +285,22 @@ function Body() {
   const name = screen.value;
   const { needsModel, looks } = screens[name];
   const Screen = drawable.value[name];
+  const lost = name === "translate" && route.value.rest !== "" && !/^t\//.test(route.value.rest);
   useEffect(() => {
     // at once where it is needed, else when the page has settled
     const timer = setTimeout(() => void bring(name), Screen ? 1000 : 0);
     return () => clearTimeout(timer);
   }, [name]);
+  if (lost) return <Lost />;
+  if (!hasScreen(name))
+    return (
+      <div class="screen">
+        <Empty title={t("shell.needs_serve")}>
+          <p>{t("shell.needs_serve_text")}</p>
+          <code>jumok serve</code>
+        </Empty>
+      </div>
+    );
   if (needsModel && models.value === null) {
     const error = modelsError.value;
     return <div class="screen">{error ? <Failed error={error} retry={() => void loadModels()} /> : <Loading height={320} />}</div>;

@@ -19,6 +19,10 @@ export interface Thumb {
   readonly value?: number;
   /** small text in the corner, when the columns do not tell the head */
   readonly badge?: string;
+  /** what interventions do to the head */
+  readonly edit?: "silenced" | "changed" | null;
+  /** whether its corner silences it */
+  readonly silences?: boolean;
 }
 interface Props {
   name: string;
@@ -28,6 +32,8 @@ interface Props {
   selected: readonly string[];
   /** `add`: with Shift or Ctrl, to select several */
   onSelect(key: string, add: boolean): void;
+  /** silences a head or brings it back: its corner, and the key `s` */
+  onSilence?(key: string): void;
   scale: Scale;
   /** scale of `value` */
   valueScale?: Scale;
@@ -41,6 +47,8 @@ interface Props {
 
 const HEAD = 22;
 const GAP = 4;
+
+const onCorner = (event: MouseEvent) => event.target instanceof Element && event.target.closest("[data-silence]") !== null;
 
 export function Thumbnails(props: Props) {
   const [frame, size] = useSize<HTMLDivElement>();
@@ -97,6 +105,11 @@ export function Thumbnails(props: Props) {
       .join("");
   const focus = thumbs.find((thumb) => thumb.key === props.selected[props.selected.length - 1]) ?? thumbs[0];
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "s" && focus?.silences && props.onSilence) {
+      event.preventDefault();
+      event.stopPropagation();
+      return props.onSilence(focus.key);
+    }
     const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
     if (!by || !focus) return;
     event.preventDefault();
@@ -122,7 +135,8 @@ export function Thumbnails(props: Props) {
         onKeyDown={onKeyDown}
         onClick={(event) => {
           const thumb = hit(event);
-          if (thumb) props.onSelect(thumb.key, event.shiftKey || event.ctrlKey || event.metaKey);
+          if (thumb && onCorner(event)) props.onSilence?.(thumb.key);
+          else if (thumb) props.onSelect(thumb.key, event.shiftKey || event.ctrlKey || event.metaKey);
         }}
       >
         <canvas ref={canvas} aria-hidden="true" />
@@ -146,11 +160,16 @@ export function Thumbnails(props: Props) {
             role="option"
             aria-label={thumb.name}
             aria-selected={props.selected.includes(thumb.key)}
-            class={props.selected.includes(thumb.key) ? "thumb on" : "thumb"}
+            class={["thumb", props.selected.includes(thumb.key) && "on", thumb.edit].filter(Boolean).join(" ")}
             title={thumb.name}
             style={{ left: `${x(thumb.col)}px`, top: `${y(thumb.row)}px`, width: `${width}px`, height: `${height}px` }}
           >
             {thumb.badge && <small aria-hidden="true">{thumb.badge}</small>}
+            {thumb.silences && props.onSilence && (
+              <i data-silence aria-hidden="true">
+                {thumb.edit === "silenced" ? "↺" : "✕"}
+              </i>
+            )}
           </span>
         ))}
       </div>

@@ -1,10 +1,10 @@
 /** A strip of tokens: one tab stop, arrows as seen, background by intensity, a bar for confidence, byte groups that open. */
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../i18n";
 import { arrow } from "../lib/bidi";
 import { css, entryOf, inkOn, type Scale } from "../lib/colour";
 import { fixed, percent } from "../lib/format";
-import { unitsOf, type Unit } from "../lib/tokens";
+import { beginsWithSpace, unitsOf, type Unit } from "../lib/tokens";
 import type { TraceSide, TraceToken } from "../api-types";
 import { useName } from "../hooks";
 import { dark } from "../state";
@@ -38,6 +38,11 @@ export function Tokens(props: TokensProps) {
   const units = unitsOf(side.tokens, open);
   const shown = props.active ?? props.locked ?? null;
   const at = units.findIndex((unit) => shown !== null && unit.tokens.includes(shown));
+
+  useEffect(() => {
+    if (at >= 0 && document.activeElement === strip.current)
+      strip.current?.children[at]?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [at]);
 
   const onKeyDown = (event: KeyboardEvent) => {
     props.onKeyDown?.(event);
@@ -78,6 +83,20 @@ export function Tokens(props: TokensProps) {
   );
 }
 
+const Space = () => (
+  <span class="space" aria-hidden="true">
+    ␣
+  </span>
+);
+
+/** A token of the vocabulary: with a faint mark where it begins with a space, so that " 2" and "2" look different. */
+export const Piece = ({ text, piece = text }: { text: string; piece?: string }) => (
+  <>
+    {beginsWithSpace(piece) && text.trim() !== "" && text !== "␣" && <Space />}
+    {text.trim() || "␣"}
+  </>
+);
+
 function Box({ id, unit, props, on, click }: { id: string; unit: Unit; props: TokensProps; on: boolean; click(): void }) {
   const isDark = dark.value;
   const scale = props.scale ?? {};
@@ -113,11 +132,7 @@ function Box({ id, unit, props, on, click }: { id: string; unit: Unit; props: To
         dir={unit.special ? "ltr" : props.side.dir}
         style={filled ? { background: css(table, entry), color: inkOn(table, entry) } : undefined}
       >
-        {unit.space && (
-          <span class="space" aria-hidden="true">
-            ␣
-          </span>
-        )}
+        {unit.space && <Space />}
         {unit.text}
         {unit.bytes > 1 && <small>{t("figure.bytes", { n: unit.bytes })}</small>}
       </span>

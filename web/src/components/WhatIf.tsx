@@ -4,9 +4,9 @@ import { useEffect, useState } from "preact/hooks";
 import type { Card, Manifest } from "../api-types";
 import { useTrace } from "../hooks";
 import { t } from "../i18n";
-import { begin, complete, offered, refused, type OpName } from "../lib/interventions";
+import { begin, complete, lookedAt, offered, refused, type OpName } from "../lib/interventions";
 import { encodeOps } from "../lib/link";
-import { model, ops, sentence, setOps, setParams, whatIfOpen } from "../state";
+import { model, ops, params, sentence, setOps, setParams, whatIfOpen } from "../state";
 import { Icon } from "./Icon";
 import { Menu, type MenuItem } from "./Popover";
 import { Button, IconButton } from "./controls";
@@ -76,7 +76,7 @@ export function WhatIf() {
       {draft ? (
         <Draft op={draft} card={card} manifest={manifest} onChange={setDraft} close={() => setDraft(null)} />
       ) : (
-        <Add card={card} choose={(name) => setDraft(begin(name, card))} />
+        <Add card={card} choose={(name) => setDraft(begin(name, card, lookedAt(params.value, card)))} />
       )}
       {bad && culprit === null && (
         <p class="note whatif-bad" role="alert">

@@ -5,10 +5,13 @@ import { embedded } from "../embedded";
 import { ApiError } from "../errors";
 import { download } from "../export";
 import { t } from "../i18n";
+import { local } from "../local/site";
 import { nematus, pharaoh, wordWeights } from "../lib/align";
 import { combine, matrix, type Matrix } from "../lib/matrix";
+import { startingAt } from "../lib/link";
 import { lastLayer } from "../lib/needs";
 import { writeSafetensors } from "../lib/safetensors";
+import { exportedView } from "../state";
 import type { MenuItem } from "./Popover";
 import { problemText, toast } from "./states";
 
@@ -49,10 +52,13 @@ export function traceExports(manifest: Manifest, needs: readonly string[] = []):
     label: t("figure.json"),
     onSelect: () => download(`${manifest.id}.json`, "application/json", JSON.stringify(manifest, null, 2)),
   });
-  if (!embedded)
+  if (!embedded && !local)
     items.push({
       label: t("figure.html"),
-      onSelect: () => trying(async () => download(`${manifest.id}.html`, "text/html", await getHtml(manifest.id))),
+      onSelect: () => {
+        const view = exportedView();
+        trying(async () => download(`${manifest.id}.html`, "text/html", startingAt(await (await getHtml(manifest.id)).text(), view)));
+      },
     });
   return items;
 }

@@ -46,3 +46,7 @@ export function cutsOf(words: number): number[] {
 
 /** A word of a source that ends in the middle of a character: its broken end as an ellipsis. */
 export const whole = (word: string): string => word.replace(/\ufffd+/g, "…");
+
+/** Whether an answer is the reference, white space aside. */
+export const sameText = (answer: string, reference: string): boolean =>
+  answer.trim().split(/\s+/u).join(" ").normalize() === reference.trim().split(/\s+/u).join(" ").normalize();

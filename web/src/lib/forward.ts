@@ -111,6 +111,17 @@ export function inputNeeds(pass: Pass, one: ForwardTensor, { head, row, col }: P
 const same = (x: number) => x;
 const plus = (x: number, y: number) => x + y;
 const times = (x: number, y: number) => x * y;
+/** The share of a normal distribution below x: the error function by its series, or 0 and 1 far from the middle. */
+function below(x: number): number {
+  if (Math.abs(x) > 6) return x > 0 ? 1 : 0;
+  let [term, sum] = [x, x];
+  for (let n = 1; n < 120; n++) {
+    term *= (-x * x) / (2 * n);
+    sum += term / (2 * n + 1);
+  }
+  return 0.5 + sum / Math.sqrt(2 * Math.PI);
+}
+const geluByTanh = (x: number) => (x / 2) * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 const columnOf = (m: Matrix, col: number) => Float64Array.from({ length: m.rows }, (_, k) => m.data[k * m.cols + col]);
 const rowOf = (m: Matrix, row: number) => m.data.subarray(row * m.cols, (row + 1) * m.cols);
@@ -178,6 +189,18 @@ export function reckon(one: ForwardTensor, value: number, from: readonly Matrix[
         ["(", at(a), "−", at(b, row, 0), ")", "÷", Math.sqrt(at(from[2], row, 0) + n), "×", from[3].data[col], "+", from[4].data[col]],
         (x, mean, by, scale, shift) => ((x - mean) / by) * scale + shift,
       );
+    case "square":
+      return [{ kind: "sum", values: Array.from(rowOf(a, row), (x) => (x * x) / a.cols), factors: null, names: null, total: value }];
+    case "rms":
+      return equation([at(a), "÷", Math.sqrt(at(b, row, 0) + n), "×", from[2].data[col]], (x, by, scale) => (x / by) * scale);
+    case "gelu":
+      return equation([at(a), "×", "Φ(", at(a), ")"], (x, again) => x * below(again));
+    case "gelu_tanh":
+      return equation([at(a), "× (1 + tanh(0.798 × (x + 0.0447 x³))) ÷ 2"], geluByTanh);
+    case "silu":
+      return equation([at(a), "×", "σ(", at(a), ")"], (x, again) => x * sigmoid(again));
+    case "times":
+      return equation([at(a), "×", at(b)], times);
     case "relu":
       return equation(["max(0,", at(a), ")"], (x) => Math.max(0, x));
     case "tanh":
@@ -240,6 +263,10 @@ export function groupsOf(pass: Pass): Group[] {
   });
   return found;
 }
+
+/** The place of the embedding of one side, scaled or not; -1 where a picture is read. */
+export const embeddingOf = (pass: Pass, stage: "encoder" | "decoder"): number =>
+  Math.max(placeOf(pass, stage, "embedding · √D"), placeOf(pass, stage, "embedding"));
 
 /** The place of a tensor by stage and operation; -1 where the model has none. */
 export const placeOf = (pass: Pass, stage: string, operation: string): number =>

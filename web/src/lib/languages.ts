@@ -11,3 +11,7 @@ export function languageName(code: string, locale: string, many: string): string
     return code;
   }
 }
+
+/** Whether a model answers in the language it is asked in, so that one can talk with it; a translator does not. */
+export const answersQuestions = (card: { readonly source_language: string; readonly target_language: string }): boolean =>
+  card.source_language === card.target_language;

@@ -134,7 +134,7 @@ export function cardFor(
   asked?: string,
 ): Card | Lack {
   if (cards.length === 0) return "none";
-  const fitting = arch.flatMap((name) => cards.filter((card) => card.arch === name));
+  const fitting = arch.flatMap((name) => cards.filter((card) => card.arch === name && card.members.length === 0)); // an ensemble has no inside
   const readable = fitting.filter((card) => card.source === reads);
   if (readable.length > 0) return readable.find((card) => card.name === asked) ?? readable[0];
   if (fitting.length === 0) return "arch";

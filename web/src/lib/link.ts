@@ -5,6 +5,7 @@ export const SCREENS = [
   "translate",
   "documents",
   "chat",
+  "map",
   "attention",
   "inside",
   "compare",
@@ -24,7 +25,7 @@ export interface Address {
 }
 
 /** Order in which well-known parameters are written, so that equal states have equal addresses. */
-const ORDER = ["m", "s", "i", "t", "b", "lp", "px", "g", "k", "l", "h", "q", "j", "w"];
+const ORDER = ["m", "d", "s", "i", "t", "b", "lp", "px", "g", "k", "l", "h", "q", "j", "w"];
 
 export function parseAddress(path: string, search: string): Address {
   const parts = path.split("/").filter(Boolean).map(decodePart);
@@ -76,4 +77,10 @@ export function decodeOps(text: string): readonly Op[] | null {
   } catch {
     return null;
   }
+}
+
+/** An exported page that opens on this view: `address` as `formatAddress` writes it. */
+export function startingAt(html: string, address: string): string {
+  const plain = JSON.stringify(address).replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return html.replace(/"start":"(?:[^"\\]|\\.)*"/, () => `"start":${plain}`);
 }

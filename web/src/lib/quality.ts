@@ -6,6 +6,8 @@ export interface Judged {
   readonly card: EvalOut;
   readonly doc: EvalDocument;
   readonly label: string;
+  /** series colour, that of its architecture */
+  readonly colour: number;
 }
 
 /** Names of the systems; two with one name are told apart by their run. */

@@ -2,6 +2,7 @@
 import type { TableData } from "./csv";
 import { fixed, number, short, signed } from "./format";
 import { named, outOf100 } from "./metrics";
+import { coloursOf } from "./series";
 
 type Ends = readonly [number, number] | null;
 type Values = readonly (number | null)[];
@@ -65,9 +66,11 @@ export const firsts = (report: Report): Entry[] =>
     .filter((entry) => entry.status === "completed")
     .filter((entry, i, all) => all.findIndex((other) => other.arch === entry.arch) === i);
 
-/** The series colour of an entry, 1 to 6: its architecture's place in the report, or `more` places after it. */
-export const colour = (report: Report, entry: Entry, more = 0): number =>
-  (([...new Set(report.entries.map((other) => other.arch))].indexOf(entry.arch) + more) % 6) + 1;
+/** The series colour of an entry, 1 to 6: that of its architecture, or `more` places after it. */
+export function colour(report: Report, entry: Entry, more = 0): number {
+  const archs = [...new Set(report.entries.map((other) => other.arch))];
+  return ((coloursOf(archs)[archs.indexOf(entry.arch)] - 1 + more) % 6) + 1;
+}
 
 /** The plain entry that an ablation changes: same architecture, and same seed if there is one. */
 export function base(report: Report, entry: Entry): Entry | undefined {

@@ -14,7 +14,10 @@ export interface Unit {
   readonly bytes: number;
 }
 
-const hasSpace = (token: TraceToken) => token.i > 0 && /^[▁Ġ ]/.test(token.piece);
+/** Whether a piece of the vocabulary begins with a space, in whatever sign its tokenizer writes it. */
+export const beginsWithSpace = (piece: string): boolean => /^[▁Ġ ]/.test(piece);
+
+const hasSpace = (token: TraceToken) => token.i > 0 && beginsWithSpace(token.piece);
 
 /** White space as its sign, and a character that cannot be seen (a joiner, a mark of direction) as its number. */
 function visible(text: string): string {
@@ -80,4 +83,23 @@ export function prefixBefore(side: TraceSide, t: number, candidate: string): str
   // a span may begin with the space before its word: it stays
   while (span && from < span[1] && /\s/.test(points[from])) from++;
   return points.slice(0, from).join("") + candidate.trim();
+}
+
+/** How far below all others a score is no longer chance, in nats per token: models that are always right are always sure. */
+const CLEARLY = 0.05;
+
+/** The score that nearly all answers reach, if this one, which a search has found, is clearly below it; else null. */
+export const unsure = (decode: { readonly method: string; readonly score_per_token?: number | null }, low: number | null): number | null =>
+  low !== null && decode.method !== "given" && (decode.score_per_token ?? 0) < low - CLEARLY ? low : null;
+
+/** How many characters of a text the model has no token for and reads as bytes or as unknown: it cannot have met them in training. */
+export function unseen(side: Pick<TraceSide, "tokens">): {
+  readonly unseen: number;
+  readonly all: number;
+  readonly examples: readonly string[];
+} {
+  const units = unitsOf(side.tokens).filter((unit) => !unit.special && unit.text !== "␣");
+  const strange = units.filter((unit) => unit.unknown || unit.bytes > 0);
+  const length = (list: readonly Unit[]) => list.reduce((sum, unit) => sum + (unit.bytes > 0 ? 1 : Math.max(1, [...unit.text].length)), 0);
+  return { unseen: length(strange), all: length(units), examples: [...new Set(strange.map((unit) => unit.text))].slice(0, 5) };
 }

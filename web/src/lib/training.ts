@@ -12,11 +12,32 @@ export const WANTED = [
   "train.loss",
   "valid.loss",
   ...SCORES.map((name) => `valid.${name}`),
+  "valid.kept_loss",
+  ...SCORES.map((name) => `valid.kept_${name}`),
   "train.lr",
   "train.tokens_per_s",
   "train.grad_norm",
 ];
 const LONG = 4000;
+/** Whether a curve is drawn: also those of the directions of a model that has several, such as `valid.bleu de→en`. */
+export const isWanted = (name: string): boolean => WANTED.includes(name) || SCORES.some((score) => name.startsWith(`valid.${score} `));
+
+/** The directions whose score has a curve of its own. */
+export const directionsIn = (all: readonly RunData[], metric: string): string[] => {
+  const start = `valid.${metric} `;
+  return [...new Set(all.flatMap((run) => Object.keys(run.series).filter((name) => name.startsWith(start))))].map((name) =>
+    name.slice(start.length),
+  );
+};
+
+/** The numbers of an event by name; of a validation by directions those of each, too. */
+function figuresOf(event: RunEvent): [string, unknown][] {
+  const each = Object.entries((event.directions ?? {}) as Record<string, Record<string, unknown>>);
+  return [
+    ...Object.entries(event),
+    ...each.flatMap(([way, one]) => Object.entries(one).map(([name, value]): [string, unknown] => [`${name} ${way}`, value])),
+  ];
+}
 
 /** How much of a run is over, from 0 to 1, by its steps or by its time; null: nobody can tell. */
 export function shareDone(run: Pick<RunOut, "step" | "max_steps" | "elapsed_s" | "time_limit">): number | null {
@@ -51,10 +72,9 @@ export function extend(run: RunData, events: readonly RunEvent[]): RunData {
       detail = { ...detail, best: { metric, step, value: falls(metric) ? -event.metric : event.metric } };
     }
     if (step === null || "averaged" in event || (event.type !== "train" && event.type !== "valid")) continue;
-    for (const name of WANTED) {
-      const [kind, column] = name.split(".");
-      const value = event[column];
-      if (kind !== event.type || !isNumber(value)) continue;
+    for (const [column, value] of figuresOf(event)) {
+      const name = `${event.type}.${column}`;
+      if (!isWanted(name) || !isNumber(value)) continue;
       if (!series.has(name)) series.set(name, { step: [], elapsed_s: [], value: [] });
       put(series.get(name)!, step, elapsed, value);
     }

@@ -243,6 +243,28 @@ export function momentOf(tree: BeamDocument, step: number): Moment {
 /** Ended hypotheses, the best first. */
 export const endsOf = (tree: BeamDocument): BeamNode[] => tree.nodes.filter((node) => isEnd(tree, node)).sort((a, b) => b.norm - a.norm);
 
+/** Different texts that the search ended with, the best way to each first, and in how many ways of cutting it into tokens. */
+export function answersOf(tree: BeamDocument, ends: readonly BeamNode[] = endsOf(tree)): { node: BeamNode; text: string; ways: number }[] {
+  const found = new Map<string, { node: BeamNode; text: string; ways: number }>();
+  for (const node of ends) {
+    const { text } = textUpTo(tree, node.n);
+    const same = found.get(text);
+    if (same) same.ways++;
+    else found.set(text, { node, text, ways: 1 });
+  }
+  return [...found.values()];
+}
+
+/** Limbs with a sibling that differs in its space alone: " 2" beside "2". */
+export function twinsOf(limbs: readonly Limb[]): ReadonlySet<number> {
+  const seen = new Map<string, number[]>();
+  limbs.forEach((limb, i) => {
+    const key = JSON.stringify([limb.parent, limb.text.trim()]);
+    if (limb.counted.length === 0) seen.set(key, [...(seen.get(key) ?? []), i]);
+  });
+  return new Set([...seen.values()].filter((list) => list.length > 1).flat());
+}
+
 /** Where the arrow keys lead from a limb: the parent, the main child, the neighbours of the same step. */
 export function neighbour(
   limbs: readonly Limb[],

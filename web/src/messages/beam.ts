@@ -1,5 +1,6 @@
 /** Words of the beam screen. */
 export const beam = {
+  ways: ["cut in {n} ways", "{n}가지로 나눔"],
   title: ["Beam", "빔 탐색"],
   intro: ["Every hypothesis the search kept, and what it gave up for them.", "탐색이 남긴 가설과, 그 대신 버린 후보를 모두 보여 줍니다."],
   settings: ["Settings of the search", "탐색 설정"],

@@ -13,9 +13,15 @@ export const compare = {
   source: ["Words of the source", "원문 단어"],
   agreed: ["All answers agree.", "모든 답이 같습니다."],
   marked: ["Marked: words that the other answer does not have there.", "다른 답의 그 자리에 없는 단어를 표시했습니다."],
-  marked_three: [
-    "Marked: words that neither of the others has there (underlined: one of them has).",
-    "다른 두 답의 그 자리에 모두 없는 단어를 표시했습니다(밑줄은 한쪽에만 없는 것).",
+  marked_three: ["Marked: words that neither of the others has there.", "다른 두 답의 그 자리에 모두 없는 단어를 표시했습니다."],
+  right: ["right", "맞음"],
+  wrong: ["wrong", "틀림"],
+  another_date: ["A date with its answer", "정답이 있는 날짜"],
+  source_text: ["Source", "원문"],
+  grow_dates: ["Grow the date", "날짜 늘려 보기"],
+  grow_dates_how: [
+    "Whole dates of growing length, {n} of each, made on the spot with their true answers: the share that each model gets exactly right. Click a point to see one that is hard above.",
+    "길이가 늘어나는 온전한 날짜를 {n}개씩 정답과 함께 만들어, 모델마다 정확히 맞힌 비율을 보여 줍니다. 점을 누르면 그중 어려운 것이 위에 보입니다.",
   ],
   marked_reference: ["Marked: words that are not in the reference there.", "참조 번역의 그 자리에 없는 단어를 표시했습니다."],
   hover: [

@@ -14,6 +14,7 @@ export const docs = {
   tag_documents: ["Documents", "문서"],
   tag_compare: ["Comparison", "비교"],
   tag_runs: ["Training runs and evaluations", "학습과 평가"],
+  tag_training: ["Training", "학습시키기"],
   tag_libretranslate: ["LibreTranslate form", "LibreTranslate 형식"],
   tag_operations: ["Operations", "운영"],
   example: ["Example", "예"],

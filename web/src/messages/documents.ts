@@ -53,6 +53,7 @@ export const documents = {
   discard: ["Discard", "버리기"],
   edited: ["edited", "고침"],
   edited_n: ["{n} edited", "{n}개 고침"],
+  words: ["{n} doubtful {n:word|words}", "의심스러운 단어 {n}개"],
   present: ["already translated", "이미 번역됨"],
   skipped: ["Nothing to translate here; a click writes something all the same", "번역할 것이 없는 곳입니다. 눌러서 고칠 수는 있습니다"],
   turn: ["waiting for its turn", "차례를 기다리는 중"],

@@ -5,6 +5,7 @@ export const inside = {
   tab_layers: ["Layers", "층"],
   tab_positions: ["Positions", "위치"],
   tab_recurrence: ["Recurrence", "순환"],
+  tab_neighbours: ["Neighbours", "이웃"],
   about_attention: [
     "One head, step by step, with the model’s own numbers. Choose a cell: it stays chosen through every stage.",
     "헤드 하나를 모델의 실제 숫자로 한 단계씩 따라갑니다. 칸을 하나 고르면 모든 단계에서 그 칸을 계속 보여 줍니다.",
@@ -14,6 +15,10 @@ export const inside = {
     "토큰 번호에서 손실까지, 파라미터를 포함한 모든 텐서를 계산 순서대로 봅니다. 하나를 고르고 칸을 고르면 그 수가 어떻게 나왔는지 보여 줍니다.",
   ],
   about_positions: ["How the model knows where in the sentence a token stands.", "토큰이 문장의 어디에 있는지 모델이 아는 방법입니다."],
+  about_neighbours: [
+    "For each token, where in the training data the model had a state like this one.",
+    "토큰마다, 학습 데이터의 어디에서 이와 비슷한 상태였는지 봅니다.",
+  ],
   about_recurrence: ["What is carried from one token to the next.", "한 토큰에서 다음 토큰으로 무엇이 전해지는지 봅니다."],
   layer: ["Layer", "층"],
   head: ["Head", "헤드"],
@@ -25,6 +30,7 @@ export const inside = {
   stage_1: ["Scores", "점수"],
   stage_2: ["Scale", "나누기"],
   stage_2_unscaled: ["Not scaled", "나누지 않음"],
+  stage_7: ["Distance", "거리"],
   stage_3: ["Mask", "마스크"],
   stage_4: ["Softmax", "소프트맥스"],
   stage_5: ["Mix values", "밸류 섞기"],
@@ -42,6 +48,14 @@ export const inside = {
   formula_dot: [
     "Attention is softmax of Q K transposed plus the mask, times V, with no division; the heads are joined and multiplied by W O",
     "어텐션은 Q 곱하기 K 전치를 나누지 않고 마스크를 더해 소프트맥스를 취한 뒤 V를 곱한 것이며, 헤드를 이어 붙여 W O를 곱합니다",
+  ],
+  formula_bias: [
+    "Attention is softmax of Q K transposed over root d k plus the bias for the distance plus the mask, times V; the heads are joined and multiplied by W O",
+    "어텐션은 Q 곱하기 K 전치를 루트 d k로 나누고 거리에 따른 값과 마스크를 더해 소프트맥스를 취한 뒤 V를 곱한 것이며, 헤드를 이어 붙여 W O를 곱합니다",
+  ],
+  formula_dot_bias: [
+    "Attention is softmax of Q K transposed plus the bias for the distance plus the mask, times V, with no division; the heads are joined and multiplied by W O",
+    "어텐션은 Q 곱하기 K 전치를 나누지 않고 거리에 따른 값과 마스크를 더해 소프트맥스를 취한 뒤 V를 곱한 것이며, 헤드를 이어 붙여 W O를 곱합니다",
   ],
   formula_luong: [
     "The attentional state is tanh of W c times the context joined with the decoder state; the context is softmax of the scores times the encoder states",
@@ -91,6 +105,14 @@ export const inside = {
     "This Transformer was trained without the division by √d (scaled = false): scores go on as they are. The wider a head, the farther apart they are, and the softmax picks fewer keys.",
     "이 트랜스포머는 √d로 나누지 않고 학습했습니다(scaled = false). 점수가 그대로 넘어가며, 헤드가 넓을수록 점수가 더 벌어져 소프트맥스가 더 적은 키만 고릅니다.",
   ],
+  why_7_open: [
+    "Relative positions: each head has learned a number for every distance between two tokens, before and behind apart, and adds it to their score. It is the same along every diagonal and in every layer.",
+    "상대 위치입니다. 헤드마다 두 토큰 사이의 거리에 따라 학습한 수를 점수에 더하며, 앞과 뒤를 구별합니다. 대각선을 따라 같은 수이고 모든 층에서 같습니다.",
+  ],
+  why_7_causal: [
+    "Relative positions: each head has learned a number for how far back a token stands, and adds it to the score. It is the same along every diagonal and in every layer.",
+    "상대 위치입니다. 헤드마다 얼마나 앞에 있는 토큰인지에 따라 학습한 수를 점수에 더합니다. 대각선을 따라 같은 수이고 모든 층에서 같습니다.",
+  ],
   why_3_causal: [
     "While the model writes, later words do not exist yet. Their scores become −∞ (hatched), so the softmax gives them nothing.",
     "모델이 쓰는 동안 뒤에 올 단어는 아직 없습니다. 그 점수를 −∞로 바꾸면(빗금) 소프트맥스에서 비율이 0이 됩니다.",
@@ -129,6 +151,13 @@ export const inside = {
   ],
   scores: ["Scores", "점수"],
   scaled: ["Scaled", "나눈 점수"],
+  bias: ["Bias by distance", "거리에 따른 값"],
+  placed: ["Score with its bias", "거리를 더한 점수"],
+  distance: ["Tokens from query to key", "쿼리에서 키까지의 토큰 수"],
+  distance_note: [
+    "The bias asks nothing about the two tokens, only how far apart they stand. Far distances share one number.",
+    "이 값은 두 토큰이 무엇인지 묻지 않고 얼마나 떨어져 있는지만 봅니다. 먼 거리는 한 수를 함께 씁니다.",
+  ],
   masked: ["Masked", "가린 점수"],
   weights: ["Weights", "가중치"],
   context: ["Context", "문맥"],
@@ -253,6 +282,11 @@ export const inside = {
   positions_rotary: [
     "No row is added to a token. Instead each query and each key is turned, two numbers at a time, by an angle that grows with its position. Their product then depends on how far apart they stand, not on where. You see the turned vectors as Q and K on the Attention tab.",
     "토큰에 더하는 행이 없습니다. 대신 쿼리와 키를 숫자 두 개씩 묶어 위치에 따라 커지는 각도만큼 돌립니다. 그러면 둘의 내적은 어디에 있는지가 아니라 얼마나 떨어져 있는지에 달립니다. 어텐션 탭의 Q와 K가 돌린 뒤의 벡터입니다.",
+  ],
+  positions_relative_title: ["Relative positions", "상대 위치"],
+  positions_relative: [
+    "No token knows where it stands. Attention adds a learned number for the distance between two tokens to their score: row n says what each head (a column) adds for a key n tokens before its query. Near distances have numbers of their own, far ones share them. A shift changes nothing.",
+    "토큰은 자기가 어디에 있는지 모릅니다. 어텐션이 두 토큰 사이의 거리에 따라 학습한 수를 점수에 더합니다. n행은 쿼리보다 n토큰 앞에 있는 키에 헤드(열)마다 더하는 수입니다. 가까운 거리는 저마다의 수를 갖고, 먼 거리는 함께 씁니다. 모두 옮겨도 달라지는 것이 없습니다.",
   ],
   positions_none_title: ["No positions", "위치 없음"],
   positions_none: [

@@ -23,6 +23,9 @@ export const layers = {
   right_ids: ["y, the right ids", "y, 정답 토큰 번호"],
   patches: ["patches", "패치"],
   embedding_scaled: ["embedding · √D", "임베딩 · √D"],
+  embedding: ["embedding", "임베딩"],
+  bias: ["bias, by distance", "거리에 따른 값"],
+  square: ["mean of squares", "제곱의 평균"],
   x_embedding: ["X, embedding", "X, 임베딩"],
   y_embedding: ["y, embedding", "y, 임베딩"],
   positions: ["positions", "위치"],
@@ -69,6 +72,10 @@ export const layers = {
     "The layers show the model as it is. Take the interventions away to see them.",
     "층은 바꾸지 않은 모델을 보여 줍니다. 바꾼 것을 모두 거두면 볼 수 있습니다.",
   ],
+  in_tab: [
+    "Every tensor of a pass is there with a server: jumok serve. The other tabs are computed on this page.",
+    "모든 텐서는 서버(jumok serve)가 있어야 볼 수 있습니다. 다른 탭은 이 화면에서 계산합니다.",
+  ],
   in_file: [
     "An exported file holds attention, positions and states, but no model: it cannot compute the layers. Open the sentence on a server.",
     "내보낸 파일에는 어텐션과 위치, 상태만 있고 모델이 없어서 층을 계산할 수 없습니다. 서버에서 이 문장을 열어 보세요.",
@@ -107,6 +114,24 @@ export const layers = {
   how_norm: [
     "Less the mean, divided by the standard deviation, times γ, plus β.",
     "평균을 빼고 표준편차로 나눈 뒤 γ를 곱하고 β를 더합니다.",
+  ],
+  how_square: [
+    "The squares of the row’s numbers, added up and divided by how many there are.",
+    "행의 수를 제곱해 모두 더하고 개수로 나눕니다.",
+  ],
+  how_rms: [
+    "Divided by the root of the mean square, times γ; nothing is taken off or added.",
+    "제곱 평균의 제곱근으로 나눈 뒤 γ를 곱합니다. 빼거나 더하는 것은 없습니다.",
+  ],
+  how_gelu: [
+    "Large numbers stay, those far below 0 become nearly 0, and between it bends smoothly: x times the share of a bell curve below x.",
+    "큰 수는 그대로, 0보다 한참 작은 수는 거의 0이 되고 그 사이는 매끄럽게 휩니다. x에 종 모양 곡선에서 x보다 작은 쪽의 비율을 곱합니다.",
+  ],
+  how_gelu_tanh: ["Like ReLU with a smooth bend, by a formula with tanh.", "ReLU와 비슷하지만 매끄럽게 휘며, tanh가 든 식으로 계산합니다."],
+  how_silu: ["x times σ(x): like ReLU with a smooth bend.", "x에 σ(x)를 곱합니다. ReLU와 비슷하지만 매끄럽게 휩니다."],
+  how_times: [
+    "Two vectors, multiplied number by number: one opens and closes the other.",
+    "두 벡터를 같은 자리의 수끼리 곱합니다. 하나가 다른 하나를 여닫습니다.",
   ],
   how_relu: ["What is below 0 becomes 0.", "0보다 작으면 0으로 만듭니다."],
   how_tanh: ["Squeezed between −1 and 1.", "−1과 1 사이로 눌러 넣습니다."],

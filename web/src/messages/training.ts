@@ -47,6 +47,14 @@ export const training = {
   grad: ["Gradient norm", "기울기 크기"],
   train_line: ["{run}", "{run}"],
   valid_line: ["{run}, valid", "{run}, 검증"],
+  kept_line: ["{run}, old pairs", "{run}, 예전 문장쌍"],
+  start_line: ["{start}, where {run} started", "{start}, {run}의 출발점"],
+  starts: ["Where they started", "출발한 모델"],
+  starts_note: [
+    "Broken lines without dots: the training of the model that a run started from, on that model's own data. Old pairs are held back from what is mixed in, and show what is forgotten.",
+    "점이 없는 점선은 출발한 모델이 자기 데이터로 학습할 때의 곡선입니다. 예전 문장쌍은 섞어 쓰지 않고 따로 둔 것으로, 무엇을 잊는지 보여 줍니다.",
+  ],
+  start_hash: ["SHA-256 {hash}…", "SHA-256 {hash}…"],
   loss_caption: [
     "Solid: training, per target token. Broken, with dots: validation.",
     "실선은 학습(목표 토큰당), 점이 있는 점선은 검증입니다.",

@@ -9,13 +9,16 @@ import { Figure } from "../components/Figure";
 import { Heatmap, type Cell } from "../components/Heatmap";
 import { HeatmapFigure, heatmapSvg, MatrixTable, matrixTable } from "../components/HeatmapFigure";
 import { NoText } from "../components/NoText";
+import { Scrubber } from "../components/Scrubber";
 import { Await, Loading, Warnings } from "../components/states";
 import { traceExports } from "../components/traceExports";
 import { embedded } from "../embedded";
 import { usePrefetch, useResource, useTensors, useTrace, type Resource } from "../hooks";
 import { t } from "../i18n";
+import { withEdit } from "../components/whatif/words";
+import { editOf } from "../lib/interventions";
 import { fixed, signed } from "../lib/format";
-import { extent, fromRows, rank, row } from "../lib/matrix";
+import { extent, fromRows, largest, rank, row } from "../lib/matrix";
 import type { Tensor } from "../lib/safetensors";
 import { href, model, params, setParams } from "../state";
 import { Flow } from "./attention_parts/Flow";
@@ -82,6 +85,7 @@ function Explorer({ manifest, choice }: { manifest: Manifest; choice: Choice }) 
       />
       <Controls choice={choice} manifest={manifest} />
       <Warnings of={manifest} />
+      {choice.kind !== "enc_self" && <Scrubber manifest={manifest} onStep={(q) => setParams({ q, j: null })} />}
       <div
         class={choice.size.layers * choice.size.heads > 1 ? "attention-body" : "attention-body single"}
         role="tabpanel"
@@ -145,11 +149,12 @@ function usePicture(
 const inside = (cell: Cell | null, picture: Picture | null) =>
   cell && picture && cell.row < picture.matrix.rows && cell.col < picture.matrix.cols ? cell : null;
 
-/** The cell of the address: `q` and `j` are tokens, whatever the units on show. */
-function lockedCell({ rowUnits, colUnits }: Picture): Cell | null {
+/** The cell of the address: `q` and `j` are tokens, whatever the units on show. With a `q` alone it is the strongest of its row. */
+function lockedCell({ matrix, rowUnits, colUnits }: Picture): Cell | null {
   const [q, j] = [Number(params.value.q ?? NaN), Number(params.value.j ?? NaN)];
   const r = rowUnits.findIndex((unit) => unit.tokens.includes(q));
-  const c = colUnits.findIndex((unit) => unit.tokens.includes(j));
+  const strongest = params.value.j === undefined && r >= 0 ? largest(row(matrix, r), 1)[0] : -1;
+  const c = params.value.j === undefined ? strongest : colUnits.findIndex((unit) => unit.tokens.includes(j));
   return r >= 0 && c >= 0 ? { row: r, col: c } : null;
 }
 
@@ -214,7 +219,9 @@ interface LargeProps {
 
 function Large({ choice, manifest, picture, active, locked, onActive, onLock, select }: LargeProps) {
   const { matrix: m, rows, cols, folded, copied } = picture;
-  const name = titleOf(choice);
+  const alone = choice.picks.length === 1 ? choice.picks[0] : null;
+  const edit = alone && typeof alone.head === "number" ? editOf(manifest.interventions, choice.kind, alone.layer, alone.head) : null;
+  const name = withEdit(titleOf(choice), edit);
   const title = name.charAt(0).toUpperCase() + name.slice(1);
   const [pick] = choice.picks;
   const { layers, heads } = choice.size;

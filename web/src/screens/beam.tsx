@@ -10,6 +10,7 @@ import { embedded } from "../embedded";
 import { useResource, useTraceOf } from "../hooks";
 import { t } from "../i18n";
 import { fixed } from "../lib/format";
+import { searchStep } from "../lib/step";
 import { limbsOf, MOST, stepsOf, textUpTo, type Limb } from "../lib/tree";
 import { drawsOf, model, ops, params, setOps, setParams, traceRequest } from "../state";
 import { Controls } from "./beam_parts/Controls";
@@ -96,12 +97,13 @@ function Explorer(found: Found) {
   const { manifest, tree } = found;
   const { before, forget } = useBefore(found);
   const steps = stepsOf(tree);
-  const step = Math.max(0, Math.min(steps, Math.round(Number(params.value.st ?? steps)) || 0));
+  const step = searchStep(params.value.st, params.value.q, steps);
   const limbs = useMemo(() => limbsOf(tree, before), [tree, before]);
   const n = Number(params.value.n ?? NaN);
   const selected = Number.isInteger(n) && n >= 0 && n < tree.nodes.length ? n : null;
   const select = (next: number | null) => setParams({ n: next }, { push: next !== null });
-  const toStep = (next: number) => setParams({ st: next >= steps ? null : next });
+  // step n decides token n - 1, which the other screens show too
+  const toStep = (next: number) => setParams(next < 1 ? { st: 0 } : { st: null, q: next < steps ? next - 1 : null });
   // a node of another search is another node
   const shown = useRef(manifest.id);
   useEffect(() => {

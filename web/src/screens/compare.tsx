@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Card, CompareOut } from "../api-types";
 import { compare } from "../api";
 import { Button, Segmented } from "../components/controls";
+import { Icon } from "../components/Icon";
 import { Link } from "../components/Link";
 import { Patches } from "../components/Patches";
 import { NoText } from "../components/NoText";
@@ -10,10 +11,12 @@ import { Await, Empty } from "../components/states";
 import { embedded } from "../embedded";
 import { useResource, type Resource } from "../hooks";
 import { t } from "../i18n";
-import { chosenModels, cutsOf, inOrder, MOST_MODELS, toggled, whole } from "../lib/compare";
+import { chosenModels, cutsOf, inOrder, MOST_MODELS, sameText, toggled, whole } from "../lib/compare";
+import { grownDates, readsDates } from "../lib/dates";
 import { go, href, model, models, ops, options, params, seesPictures, sentence, setParams, whatIfOpen } from "../state";
 import { Column, type Hover } from "./compare_parts/Column";
 import { Grow } from "./compare_parts/Grow";
+import { GrowDates } from "./compare_parts/GrowDates";
 import { markedTexts, scoresAt } from "./compare_parts/view";
 import "../styles/compare.css";
 
@@ -96,7 +99,8 @@ function Body({ chosen }: { chosen: readonly Card[] }) {
   const text = sentence.value.trim();
   const whole = useCompare(text === "" ? null : ask(text, given));
   const words = whole.value?.source.words ?? [];
-  const cuts = whole.status === "ready" && !seesPictures.value ? cutsOf(words.length) : [];
+  const dates = !embedded && chosen.every(readsDates);
+  const cuts = whole.status === "ready" && !seesPictures.value && !dates ? cutsOf(words.length) : [];
   const grown = useCompare(cuts.length > 0 ? ask(text, { ...given, cuts }) : null);
   const cut = Number(params.value.cut ?? NaN);
   const part = Number.isInteger(cut) && cut >= 1 && cut < words.length ? cut : null;
@@ -127,7 +131,8 @@ function Body({ chosen }: { chosen: readonly Card[] }) {
           />
         )}
       </Await>
-      {words.length === 1 && <p class="note">{t("compare.grow_short")}</p>}
+      {dates && <GrowDates chosen={chosen} />}
+      {words.length === 1 && !dates && <p class="note">{t("compare.grow_short")}</p>}
       {cuts.length > 0 && (
         <Await of={grown} height={320}>
           {(answer) => <Grow answer={answer} part={part} reference={reference !== ""} />}
@@ -135,6 +140,13 @@ function Body({ chosen }: { chosen: readonly Card[] }) {
       )}
     </>
   );
+}
+
+/** Some date with its right answer, so that answers can be told right or wrong. */
+function anotherDate(): void {
+  const dates = grownDates(Math.floor(Math.random() * 1e6), 1);
+  const { text, iso } = dates[Math.floor(Math.random() * dates.length)];
+  setParams({ s: text, ref: iso, cut: null, i: null }, { push: true });
 }
 
 function Controls({ chosen }: { chosen: readonly Card[] }) {
@@ -183,6 +195,12 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
           onBlur={commit}
         />
       </form>
+      {chosen.every(readsDates) && (
+        <Button onClick={anotherDate}>
+          <Icon name="again" size={16} />
+          {t("compare.another_date")}
+        </Button>
+      )}
       <div class="field">
         <span aria-hidden="true">{t("compare.rows_short")}</span>
         <Segmented
@@ -245,7 +263,7 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
         )}
       </div>
       <p class="note">
-        {marks.every((list) => list.length === 0)
+        {answer.results.every((result) => result.text === answer.results[0].text)
           ? t("compare.agreed")
           : reference
             ? t("compare.marked_reference")
@@ -261,6 +279,7 @@ function Columns({ answer, words, part, cards, grown, reference }: ColumnsProps)
             result={result}
             text={sentenceOf(answer, words, part)}
             marks={marks[i]}
+            right={reference ? sameText(result.text, reference) : null}
             chrf={scores[i]}
             most={most}
             hover={hover}

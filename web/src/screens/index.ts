@@ -23,6 +23,7 @@ export const screens: Record<Screen, Entry> = {
   translate: { needsModel: true, looks: true, key: "t" },
   documents: { needsModel: true, looks: false, key: "o" },
   chat: { needsModel: true, looks: false, key: "h" },
+  map: { needsModel: true, looks: true, key: "m" },
   attention: { needsModel: true, looks: true, key: "a" },
   inside: { needsModel: true, looks: true, key: "i" },
   compare: { needsModel: true, looks: true, key: "c" },
@@ -38,7 +39,7 @@ export const drawable = signal<Partial<Record<Screen, ComponentType>>>({ transla
 export const missed = signal<ApiError | null>(null);
 
 /** A sheet beside the page that comes later: `more` or `learn`; exported files have theirs inside. */
-function style(name: "more" | "learn"): Promise<void> {
+export function style(name: "more" | "learn"): Promise<void> {
   const href = document.querySelector<HTMLMetaElement>(`meta[name=${name}-style]`)?.content;
   if (!href || document.querySelector(`link[href="${href}"]`)) return Promise.resolve();
   const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href });
@@ -52,9 +53,12 @@ function style(name: "more" | "learn"): Promise<void> {
   });
 }
 
-/** Brings a later screen, once: Learn and Documents each alone, the others together. */
+/** Screens with a script of their own. */
+const ALONE: readonly Screen[] = ["learn", "documents", "map"];
+
+/** Brings a later screen, once: those of `ALONE` each by itself, the others together. */
 export async function bring(name: Screen): Promise<void> {
-  if (drawable.value[name === "learn" || name === "documents" ? name : "beam"]) return;
+  if (drawable.value[ALONE.includes(name) ? name : "beam"]) return;
   missed.value = null;
   try {
     if (!__FILE__ && name === "learn") {
@@ -63,6 +67,9 @@ export async function bring(name: Screen): Promise<void> {
     } else if (!__FILE__ && name === "documents") {
       const [desk] = await Promise.all([import("./documents"), style("more")]);
       drawable.value = { ...drawable.value, documents: desk.Documents };
+    } else if (name === "map") {
+      const [whole] = await Promise.all([import("./map"), style("more")]);
+      drawable.value = { ...drawable.value, map: whole.MapScreen };
     } else {
       const [more] = await Promise.all([__FILE__ ? import("./file") : import("./more"), style("more")]);
       drawable.value = { ...drawable.value, ...more.screens };

@@ -7,11 +7,12 @@ import { t } from "../i18n";
 import { model, params, setParams } from "../state";
 import { AttentionTab } from "./inside/AttentionTab";
 import { LayersTab } from "./inside/LayersTab";
+import { NeighboursTab } from "./inside/NeighboursTab";
 import { PositionsTab } from "./inside/PositionsTab";
 import { RecurrenceTab } from "./inside/Recurrence";
 import "../styles/inside.css";
 
-const TABS = ["attention", "layers", "positions", "recurrence"] as const;
+const TABS = ["attention", "layers", "positions", "recurrence", "neighbours"] as const;
 
 export function Inside() {
   const trace = useTrace();
@@ -37,6 +38,8 @@ export function Inside() {
             {(manifest) =>
               tab === "recurrence" ? (
                 <RecurrenceTab manifest={manifest} card={card!} />
+              ) : tab === "neighbours" ? (
+                <NeighboursTab manifest={manifest} card={card!} />
               ) : tab === "layers" ? (
                 <LayersTab manifest={manifest} />
               ) : (

@@ -3,23 +3,48 @@ import { useMemo } from "preact/hooks";
 import { getEval, getEvals } from "../api";
 import type { EvalOut } from "../api-types";
 import { CommandList } from "../components/Commands";
-import { Select } from "../components/controls";
+import { Select, Tabs } from "../components/controls";
 import { Await, Empty } from "../components/states";
 import { useResource } from "../hooks";
 import { t } from "../i18n";
 import { dataSets, labelsOf, type Judged } from "../lib/quality";
-import { params, setParams } from "../state";
+import { archOf, coloursOf } from "../lib/series";
+import { local } from "../local/site";
+import { models, params, setParams } from "../state";
 import { ByLength } from "./quality/by_length";
+import { Mistakes } from "./quality/mistakes";
 import { Overall } from "./quality/overall";
 import "../styles/quality.css";
 
 export function Quality() {
   const evals = useResource("evals", getEvals);
+  const view = params.value.v === "mistakes" && !local ? "mistakes" : "scores";
   return (
     <div class="screen quality">
-      <Await of={evals} height={480}>
-        {(cards) => (cards.length === 0 ? <Nothing /> : <Sets cards={cards} />)}
-      </Await>
+      <header class="screen-head">
+        <h1>{t("quality.title")}</h1>
+        <p>{t("quality.lead")}</p>
+      </header>
+      {!local && (
+        <Tabs
+          label={t("quality.title")}
+          value={view}
+          onChange={(v) => setParams({ v: v === "mistakes" ? v : null }, { push: true })}
+          choices={[
+            { value: "scores", label: t("mistakes.scores") },
+            { value: "mistakes", label: t("mistakes.tab") },
+          ]}
+        />
+      )}
+      <div role="tabpanel" aria-label={t(view === "mistakes" ? "mistakes.tab" : "mistakes.scores")}>
+        {view === "mistakes" ? (
+          <Mistakes />
+        ) : (
+          <Await of={evals} height={480}>
+            {(cards) => (cards.length === 0 ? <Nothing /> : <Sets cards={cards} />)}
+          </Await>
+        )}
+      </div>
     </div>
   );
 }
@@ -27,10 +52,6 @@ export function Quality() {
 function Nothing() {
   return (
     <div class="all">
-      <header class="screen-head">
-        <h1>{t("quality.title")}</h1>
-        <p>{t("quality.lead")}</p>
-      </header>
       <div class="card">
         <Empty title={t("quality.empty_title")}>
           <p>{t("quality.empty_text")}</p>
@@ -57,20 +78,19 @@ function Sets({ cards }: { cards: readonly EvalOut[] }) {
     Promise.all(chosen.map((card) => getEval(card.id, signal))),
   );
   const labels = labelsOf(chosen);
+  const colours = coloursOf(chosen.map((card) => archOf(card.model, models.value ?? [])));
   const judged = useMemo(
     () =>
       (docs.value?.length === chosen.length
-        ? chosen.map((card, i): Judged => ({ card, doc: docs.value![i], label: labels[i] }))
+        ? chosen.map((card, i): Judged => ({ card, doc: docs.value![i], label: labels[i], colour: colours[i] }))
         : []
       ).filter((one, _, all) => one.doc.data.sha256 === all[0].doc.data.sha256),
-    [docs.value, data],
+    [docs.value, data, models.value],
   );
   const left = docs.value?.length === chosen.length ? chosen.length - judged.length : 0;
   return (
     <div class="all">
-      <header class="screen-head">
-        <h1>{t("quality.title")}</h1>
-        <p>{t("quality.lead")}</p>
+      <div class="row">
         <div class="data-set">
           {names.length > 1 ? (
             <Select
@@ -85,7 +105,7 @@ function Sets({ cards }: { cards: readonly EvalOut[] }) {
             </span>
           )}
         </div>
-      </header>
+      </div>
       <Await of={docs} height={420}>
         {() =>
           judged.length > 0 && (

@@ -1,10 +1,13 @@
 /** The training screen: runs at the left; curves, samples and the attention as it forms. */
+import { useEffect } from "preact/hooks";
 import { CommandList } from "../components/Commands";
-import { choices, Tabs } from "../components/controls";
+import { Button, choices, Tabs } from "../components/controls";
+import { Icon } from "../components/Icon";
 import { Empty, Failed, Loading } from "../components/states";
 import { t } from "../i18n";
 import { duration } from "../lib/chart";
 import { number } from "../lib/format";
+import { coloursOf } from "../lib/series";
 import { chosenRuns, shareDone, shortNames, titleOf } from "../lib/training";
 import type { RunOut } from "../api-types";
 import { params, setParams } from "../state";
@@ -13,6 +16,9 @@ import { Emergence } from "./training/emergence";
 import { useRunList, useRuns } from "./training/follow";
 import { Samples } from "./training/samples";
 import { metricName, type Shown } from "./training/shown";
+import { Player } from "./training/Player";
+import { TrainForm, TrainingOff } from "./training/TrainForm";
+import { hasTrainer, isBusy, lookAtTrainer, trainer, trainerError, useTrainer } from "./training/trainer";
 import "../styles/training.css";
 
 const VIEWS = ["curves", "samples", "emergence"] as const;
@@ -20,13 +26,36 @@ type View = (typeof VIEWS)[number];
 
 export function Training() {
   const { runs, error, retry } = useRunList();
+  const server = useTrainer();
+  const current = server?.current ?? null;
+  const asked = params.value.new !== undefined;
+  useEffect(retry, [current?.run, current?.status]); // a run that begins or ends is in the list at once
   return (
     <div class="screen training">
       <header class="screen-head">
         <h1>{t("training.title")}</h1>
         <p>{t("training.lead")}</p>
+        {hasTrainer && !asked && (
+          <Button kind="primary" onClick={() => setParams({ new: "1" }, { push: true })}>
+            <Icon name="plus" size={16} /> {t("trainer.open")}
+          </Button>
+        )}
       </header>
-      {runs === null ? (
+      {!hasTrainer && <TrainingOff why="site" />}
+      {current && <Player run={current} />}
+      {asked && hasTrainer ? (
+        server === null ? (
+          trainerError.value ? (
+            <Failed error={trainerError.value} retry={() => void lookAtTrainer()} />
+          ) : (
+            <Loading height={480} />
+          )
+        ) : server.off ? (
+          <TrainingOff why={server.off} />
+        ) : (
+          <TrainForm trainer={server} />
+        )
+      ) : runs === null ? (
         error ? (
           <Failed error={error} retry={retry} />
         ) : (
@@ -59,10 +88,12 @@ function NoRuns() {
 }
 
 function Board({ runs }: { runs: readonly RunOut[] }) {
-  const chosen = chosenRuns(runs, params.value.r);
+  const mine = trainer.value?.current;
+  const chosen = chosenRuns(runs, params.value.r ?? (isBusy(mine) ? mine!.run : undefined));
   const followed = useRuns(chosen);
   const names = shortNames(runs.map(titleOf));
-  const colourOf = (run: RunOut) => (runs.indexOf(run) % 6) + 1;
+  const colours = coloursOf(runs.map((run) => run.arch));
+  const colourOf = (run: RunOut) => colours[runs.indexOf(run)];
   const shown = chosen.flatMap((run): Shown[] => {
     const data = followed.get(run.name)?.data;
     return data ? [{ data, name: names[runs.indexOf(run)], colour: colourOf(run) }] : [];
@@ -109,7 +140,9 @@ function Board({ runs }: { runs: readonly RunOut[] }) {
           choices={choices(VIEWS, (value) => t(`training.view_${value}`))}
         />
         {failed?.error ? <Failed error={failed.error} /> : null}
-        {chosen.length === 0 ? (
+        {chosen.length === 0 && mine && (params.value.r ?? mine.run) === mine.run ? (
+          <Loading height={420} />
+        ) : chosen.length === 0 ? (
           <Empty title={t("training.none_chosen")}>
             <p>{t("training.none_chosen_text")}</p>
           </Empty>

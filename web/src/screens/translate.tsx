@@ -1,18 +1,26 @@
 /** The Translate screen: text in, text out as it is decoded, and the links between their tokens. */
 import { useEffect, useState } from "preact/hooks";
+import { Doubted } from "../components/Doubted";
+import { GlossaryField } from "../components/GlossaryField";
 import { PictureInput } from "../components/PictureInput";
 import { Badge, Button, Select, Switch } from "../components/controls";
 import { Link } from "../components/Link";
 import { Failed } from "../components/states";
 import { useTraceOf } from "../hooks";
-import { languagesOf, numbers, t } from "../i18n";
+import { languageOf, languagesOf, numbers, t } from "../i18n";
+import { sourcesOf, targetsOf } from "../lib/directions";
+import { readsDates } from "../lib/dates";
 import { fixed, percent } from "../lib/format";
 import { embedded } from "../embedded";
+import { local } from "../local/site";
 import type { Manifest, TraceSide, WordDoubtOut } from "../api-types";
 import { doubtful, markedPieces } from "../lib/doubts";
 import { offsets, toUtf16 } from "../lib/spans";
+import { unsure } from "../lib/tokens";
 import {
+  direction,
   drawsOf,
+  examples as ownExamples,
   glossary,
   href,
   model,
@@ -24,10 +32,14 @@ import {
   sentences,
   setParams,
   source,
+  taught,
   traceRequest,
 } from "../state";
 import { hovered, Strips } from "./translate_parts/Strips";
 import { useLive, type LiveState } from "./translate_parts/live";
+import { Landing } from "./translate_parts/Landing";
+import { Strange } from "./translate_parts/Strange";
+import { Votes } from "./translate_parts/Votes";
 import "../styles/translate.css";
 
 const BEAMS = ["1", "2", "4", "5", "8"];
@@ -37,10 +49,13 @@ export function Translate() {
   const now = live.results[sentenceIndex.value];
   // the trace follows the stream, so that the two never decode at the same time
   const searched = embedded || ops.value.length > 0 || params.value.t;
-  const trace = useTraceOf(searched || now?.done ? traceOf(now?.text ?? "") : null);
-  const manifest = trace.value;
+  const card = model.value!;
+  const together = card.members.length > 0; // an ensemble has no inside of its own to trace
+  const trace = useTraceOf(!together && (searched || now?.done) ? traceOf(now?.text ?? "") : null);
+  const manifest = trace.status === "error" ? null : trace.value;
   return (
     <div class="screen translate">
+      <Landing />
       <Controls ms={now?.ms ?? manifest?.decode.ms ?? null} perToken={now?.perToken ?? manifest?.decode.score_per_token ?? null} />
       <div class="translate-texts">
         {seesPictures.value ? (
@@ -50,11 +65,20 @@ export function Translate() {
         ) : (
           <Input manifest={manifest} />
         )}
-        <Output live={live} edited={searched ? (manifest?.target.text ?? "") : null} manifest={manifest} />
+        <Output
+          live={live}
+          edited={searched ? (manifest?.target.text ?? "") : null}
+          manifest={manifest}
+          fresh={!searched || trace.status !== "loading"}
+        />
       </div>
       {live.error && <Failed error={live.error} retry={live.retry} />}
       {trace.error && !live.error && <Failed error={trace.error} retry={trace.retry} />}
-      {!live.error && !trace.error && source.value.trim() !== "" && (
+      {manifest && trace.status === "ready" && <Strange manifest={manifest} />}
+      {together && !live.error && now?.done && now.text !== "" && (
+        <Votes card={card} text={sentences.value[sentenceIndex.value] ?? ""} target={now.text} />
+      )}
+      {!together && !live.error && !trace.error && source.value.trim() !== "" && (
         <Strips manifest={manifest} live={now ?? null} fresh={trace.status === "ready"} />
       )}
       {manifest && (
@@ -93,7 +117,11 @@ function Controls({ ms, perToken }: { ms: number | null; perToken: number | null
   return (
     <header class="row wide">
       <h1>{seesPictures.value ? t("translate.title_picture") : t("translate.title")}</h1>
-      <span class="muted">{languagesOf(card)}</span>
+      {direction.value ? (
+        <Languages />
+      ) : (
+        <span class="muted">{readsDates(card) ? t("translate.dates_in", { languages: languagesOf(card) }) : languagesOf(card)}</span>
+      )}
       {!embedded && (
         <Select
           label={t("translate.beam")}
@@ -105,8 +133,7 @@ function Controls({ ms, perToken }: { ms: number | null; perToken: number | null
       {!embedded && !seesPictures.value && (
         <Switch label={t("translate.live")} on={liveTyping()} onChange={(on) => setParams({ live: on ? null : "0" })} />
       )}
-      {!embedded && !seesPictures.value && <GlossaryField />}
-      {ops.value.length > 0 && <Badge tone="warn">{t("translate.edited", { n: ops.value.length })}</Badge>}
+      {!embedded && !local && !seesPictures.value && <GlossaryField />}
       <span class="grow" />
       <span class="small muted translate-speed">
         {ms !== null && <span>{t("translate.ms", { n: numbers.value.format(Number(ms.toPrecision(3))) })}</span>}
@@ -116,21 +143,27 @@ function Controls({ ms, perToken }: { ms: number | null; perToken: number | null
   );
 }
 
-/** Terms with a fixed translation; leaving the field, or Enter, writes them into the address. */
-function GlossaryField() {
+/** From which language into which, of a model that has several. */
+function Languages() {
+  const card = model.value!;
+  const { source: from, target: to } = direction.value!;
+  const choices = (codes: readonly string[]) => codes.map((value) => ({ value, label: languageOf(value) }));
+  const choose = (d: string) => setParams({ d, t: null, px: null, w: null }, { push: true });
   return (
-    <label class="field translate-glossary" title={t("translate.glossary_title")}>
-      <span class="small muted">{t("translate.glossary")}</span>
-      <input
-        type="text"
-        class="input"
-        maxLength={2000}
-        spellcheck={false}
-        placeholder={t("translate.glossary_example")}
-        value={params.value.g ?? ""}
-        onChange={(event) => setParams({ g: event.currentTarget.value.trim() || null }, { push: true })}
+    <>
+      <Select
+        label={t("translate.from_language")}
+        value={from}
+        choices={choices(sourcesOf(card))}
+        onChange={(value) => choose(`${value}>${to}`)}
       />
-    </label>
+      <Select
+        label={t("translate.to_language")}
+        value={to}
+        choices={choices(targetsOf(card, from))}
+        onChange={(value) => choose(`${from}>${value}`)}
+      />
+    </>
   );
 }
 
@@ -154,7 +187,8 @@ function Terms({ live }: { live: LiveState }) {
 /** The source text; a pause of 250 ms in typing writes it into the address, which translates it. */
 function Input({ manifest }: { manifest: Manifest | null }) {
   const [draft, setDraft] = useState(source.value);
-  const write = (text: string) => setParams({ s: text === "" ? " " : text, t: null, px: null, i: null, q: null, j: null, w: null });
+  const write = (text: string, push = false) =>
+    setParams({ s: text === "" ? " " : text, t: null, px: null, i: null, q: null, j: null, w: null }, { push });
   useEffect(() => {
     if (draft.trim() !== source.value.trim()) setDraft(source.value);
   }, [source.value]);
@@ -176,20 +210,20 @@ function Input({ manifest }: { manifest: Manifest | null }) {
           rows={2}
           lang={model.value?.source_language}
           aria-label={t("translate.source")}
-          placeholder={t("translate.placeholder")}
+          placeholder={readsDates(model.value) ? t("translate.placeholder_date") : t("translate.placeholder")}
           value={draft.trimStart() === "" ? "" : draft}
-          readOnly={embedded !== null}
+          readOnly={embedded !== null || taught.value}
           spellcheck={false}
           onInput={(event) => setDraft(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) write(draft);
+            if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) write(draft, true);
             if (event.key === "Escape") event.currentTarget.blur();
           }}
         />
       </div>
       <div class="row">
         {!liveTyping() && (
-          <Button kind="primary" onClick={() => write(draft)}>
+          <Button kind="primary" onClick={() => write(draft, true)}>
             {t("translate.run")}
           </Button>
         )}
@@ -202,7 +236,7 @@ function Input({ manifest }: { manifest: Manifest | null }) {
             lang={model.value?.source_language}
             onClick={() => {
               setDraft(text);
-              write(text);
+              write(text, true);
             }}
           >
             <bdi class="clip">{text}</bdi>
@@ -216,14 +250,14 @@ function Input({ manifest }: { manifest: Manifest | null }) {
 /** Texts to choose from: the model's examples, or in an exported file those that it holds. */
 function exampleTexts(): readonly string[] {
   const card = model.value;
-  if (!card) return [];
-  if (!embedded) return card.examples.slice(0, 3);
+  if (!card || taught.value) return [];
+  if (!embedded) return ownExamples.value.slice(0, 3);
   const texts = new Set(embedded.traces.filter((trace) => trace.model.name === card.name).map((trace) => trace.source.text));
   return texts.size > 1 ? [...texts] : [];
 }
 
 /** The translation of every sentence; a click makes a sentence the one that is drawn. */
-function Output({ live, edited, manifest }: { live: LiveState; edited: string | null; manifest: Manifest | null }) {
+function Output({ live, edited, manifest, fresh }: { live: LiveState; edited: string | null; manifest: Manifest | null; fresh: boolean }) {
   const token = hovered.value?.side === "target" ? hovered.value.token : null;
   const lang = model.value?.target_language;
   const several = sentences.value.length > 1;
@@ -232,6 +266,8 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
       ? sentences.value.map((_, i) => (i === sentenceIndex.value ? edited : ""))
       : sentences.value.map((_, i) => live.results[i]?.text ?? "");
   const now = live.results[sentenceIndex.value];
+  // what a calibration says holds for texts like those that it was made with
+  const strange = manifest !== null && unsure(manifest.decode, model.value?.lowest_score ?? null) !== null;
   const doubts = (i: number) => (edited === null && live.results[i]?.done ? doubtful(live.results[i].confidence) : []);
   return (
     <div
@@ -241,9 +277,9 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
       aria-live="polite"
       aria-busy={now !== undefined && !now.done && !live.error}
     >
-      <p class="translate-text" lang={lang} dir="auto">
+      <p class={fresh ? "translate-text" : "translate-text stale"} lang={lang} dir="auto">
         {texts.every((text) => text === "") && (
-          <span class="faint">{seesPictures.value ? t("translate.empty_picture") : t("translate.empty")}</span>
+          <span class="faint">{emptyText(now?.done === true || (edited !== null && manifest !== null))}</span>
         )}
         {texts.map((text, i) =>
           several ? (
@@ -275,13 +311,20 @@ function Output({ live, edited, manifest }: { live: LiveState; edited: string | 
           ),
         )}
       </p>
-      {edited === null && now?.done && now.confidence && now.confidence.words.length > 0 && (
+      {edited === null && now?.done && now.confidence && now.confidence.words.length > 0 && !strange && (
         <Doubts text={now.text} doubts={doubtful(now.confidence)} change={now.confidence.change} />
       )}
       <Terms live={live} />
       {several && <p class="small faint">{t("translate.sentences", { n: sentences.value.length })}</p>}
     </div>
   );
+}
+
+/** What stands in place of a translation: that there is none, or that it will stand here. */
+function emptyText(done: boolean): string {
+  if (done) return t("translate.no_answer");
+  if (seesPictures.value) return t("translate.empty_picture");
+  return readsDates(model.value) ? t("translate.empty_date") : t("translate.empty");
 }
 
 /** What the dotted lines mean, and the doubtful words in a list: for who cannot see or hover over them. */
@@ -292,7 +335,7 @@ function Doubts({ text, doubts, change }: { text: string; doubts: readonly WordD
       {doubts.length > 0 ? t("translate.doubts") : t("translate.no_doubts")}{" "}
       {doubts.map((word, n) => (
         <span key={n} class="nowrap">
-          <bdi class="doubtful" lang={model.value?.target_language}>
+          <bdi class="doubted" lang={model.value?.target_language}>
             {points.slice(...word.text).join("")}
           </bdi>{" "}
           {percent(word.change)}
@@ -317,14 +360,7 @@ function Marked({ text, side, token, doubts = [] }: MarkedProps) {
   return (
     <>
       {pieces.map(({ text, marked, change }, n) => {
-        const inside =
-          change === null ? (
-            text
-          ) : (
-            <span class="doubtful" title={t("translate.doubt", { share: percent(change) })}>
-              {text}
-            </span>
-          );
+        const inside = change === null ? text : <Doubted change={change}>{text}</Doubted>;
         return marked ? <mark key={n}>{inside}</mark> : inside;
       })}
     </>

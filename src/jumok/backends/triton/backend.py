@@ -17,8 +17,10 @@ from jumok.backends.fast import FastBackend, settled, values_and_biases
 from jumok.backends.head import chunked, rdrop_rows, smoothed_rows
 from jumok.backends.torch import masked_attention, query_key_value
 from jumok.backends.triton.guard import Guard
-from jumok.backends.values import Pair, Projected, Where
-from jumok.nn.layers import FeedForward, Residual
+from jumok.backends.values import Pair, Projected
+from jumok.edits import Where
+from jumok.nn.layers import EPSILON, FeedForward, Residual
+from jumok.nn.relative import Relative
 from jumok.nn.spans import Spans
 
 HEAD_WIDTHS = (16, 32, 64, 128)  # that the kernels take as they are
@@ -62,8 +64,17 @@ class TritonBackend(FastBackend):
         return sums
 
     def attend(
-        self, inputs: tuple[Projected, ...], heads: int, spans: Spans, *, scale: bool, where: Where
+        self,
+        inputs: tuple[Projected, ...],
+        heads: int,
+        spans: Spans,
+        *,
+        scale: bool,
+        where: Where,
+        relative: Relative | None = None,
     ) -> Tensor:
+        if relative is not None:  # the kernels know no bias
+            return super().attend(settled(inputs), heads, spans, scale=scale, where=where, relative=relative)
         values, biases = values_and_biases(inputs)
         width = query_key_value(values)[0].shape[1] // heads
 
@@ -103,7 +114,7 @@ class TritonBackend(FastBackend):
 
         if not add or not isinstance(norm, nn.LayerNorm) or x.shape[1] > WIDEST:
             return slow()
-        parts = (linear.bias, norm.weight, norm.bias, float(share) if training else 0.0, seed)
+        parts = (linear.bias, norm.weight, norm.bias, float(share) if training else 0.0, seed, norm.eps)
 
         def fast() -> tuple[Tensor, Tensor | None]:
             from jumok.backends.triton import norm as kernel
@@ -132,6 +143,7 @@ class TritonBackend(FastBackend):
         widths = inner.weight.shape
         if (
             not (self.eight and training and residual.add and isinstance(norm, nn.LayerNorm))
+            or not (network.plain and norm.eps == EPSILON)
             or x.dtype != torch.bfloat16
             or any(n % ALIGNED for n in (*widths, len(x)))
             or widths[1] > WIDEST
@@ -150,7 +162,9 @@ class TritonBackend(FastBackend):
 
         return self.guard("fp8 feed-forward", fast, slow)
 
-    def head_loss(self, states: Tensor, head: Tensor, target: Tensor, smoothing: float) -> Pair:
+    def head_loss(
+        self, states: Tensor, head: Tensor, target: Tensor, smoothing: float, bias: Tensor | None = None
+    ) -> Pair:
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             from jumok.backends.triton import head as kernel
 
@@ -160,10 +174,16 @@ class TritonBackend(FastBackend):
                 lambda: smoothed_rows(logits, target, smoothing, grad=grad),
             )
 
-        return chunked(states, head, target, rows)
+        return chunked(states, head, target, rows, bias=bias)
 
     def rdrop_loss(
-        self, states: Tensor, head: Tensor, target: Tensor, smoothing: float, alpha: float
+        self,
+        states: Tensor,
+        head: Tensor,
+        target: Tensor,
+        smoothing: float,
+        alpha: float,
+        bias: Tensor | None = None,
     ) -> Pair:
         def rows(logits: Tensor, target: Tensor, *, grad: bool) -> Pair:
             from jumok.backends.triton import head as kernel
@@ -174,7 +194,7 @@ class TritonBackend(FastBackend):
                 lambda: rdrop_rows(logits, target, smoothing, alpha, grad=grad),
             )
 
-        return chunked(states, head, target, rows)
+        return chunked(states, head, target, rows, bias=bias)
 
     def attend_past(
         self,
@@ -186,13 +206,14 @@ class TritonBackend(FastBackend):
         places: int,
         *,
         scale: bool,
+        bias: Tensor | None = None,
     ) -> Tensor:
         plain = super().attend_past
 
         def slow() -> Tensor:
-            return plain(query, new, past, ancestors, place, places, scale=scale)
+            return plain(query, new, past, ancestors, place, places, scale=scale, bias=bias)
 
-        if not self.bounded(query.shape[-1]):
+        if bias is not None or not self.bounded(query.shape[-1]):
             return slow()
         from jumok.backends.triton import beams
 

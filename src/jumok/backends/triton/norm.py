@@ -27,8 +27,7 @@ from torch.autograd import Function
 from jumok.backends.eight import BACKWARD as BACKWARD_FP8
 from jumok.backends.triton.dropout import draw_seed, keep, masked
 from jumok.backends.triton.guard import Guard
-
-EPS = tl.constexpr(1e-5)
+from jumok.nn.layers import EPSILON
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ TO_EIGHT = RowTile(1024, warps=4, programs=4, stages=4)  # of a gradient that le
 
 @triton.jit(do_not_specialize=["rows"])
 def forward_kernel(
-    x, f, bias, weight, shift, s, y, means, scales, seed, share, rows, width,
+    x, f, bias, weight, shift, s, y, means, scales, seed, share, eps, rows, width,
     HAS_BIAS: tl.constexpr, DROP: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """s, y (L, D), and for backward the mean and r of each row (L,)."""
@@ -68,7 +67,7 @@ def forward_kernel(
     total = total.to(tl.float32)
     mean = tl.sum(total, 1) / width  # (ROWS,)
     centred = tl.where(inside, total - mean[:, None], 0.0)
-    scale = tl.rsqrt(tl.sum(centred * centred, 1) / width + EPS)
+    scale = tl.rsqrt(tl.sum(centred * centred, 1) / width + eps)
     tl.store(means + row, mean, mask=row < rows)
     tl.store(scales + row, scale, mask=row < rows)
     weights = tl.load(weight + col, mask=col < width, other=0.0).to(tl.float32)[None, :]
@@ -145,6 +144,7 @@ def run_forward(
     shift: Tensor,
     share: float,
     seed: Tensor | None,
+    eps: float = EPSILON,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]:
     """s, y (L, D), the mean and r of each row (L,), and the seed, drawn if none is given and one needed."""
     (L, D), device = x.shape, x.device
@@ -153,7 +153,7 @@ def run_forward(
     seed = seed if seed is not None or not share else draw_seed(x)
     ROWS, BLOCK = tile_of(D, FORWARD.numbers)
     forward_kernel[(triton.cdiv(L, ROWS),)](
-        x, f, bias, weight, shift, s, y, means, scales, seed, share, L, D,
+        x, f, bias, weight, shift, s, y, means, scales, seed, share, eps, L, D,
         bias is not None, share > 0, ROWS, BLOCK, num_warps=FORWARD.warps,
     )  # fmt: skip
     return s, y, means, scales, seed
@@ -171,8 +171,9 @@ class _AddNorm(Function):
         share: float,
         seed: Tensor | None,
         guard: Guard,
+        eps: float = EPSILON,
     ) -> tuple[Tensor, Tensor]:
-        s, y, means, scales, seed = run_forward(x, f, bias, weight, shift, share, seed)
+        s, y, means, scales, seed = run_forward(x, f, bias, weight, shift, share, seed, eps)
         ctx.save_for_backward(s, means, scales, weight, seed)
         ctx.guard = guard
         ctx.share, ctx.types = share, (bias.dtype if bias is not None else None, weight.dtype, shift.dtype)
@@ -192,7 +193,7 @@ class _AddNorm(Function):
         )
         dweight, dshift, *rest = sums.unbind()  # (D,) each
         d_bias = rest[0].to(bias) if bias else None
-        return dx, df, d_bias, dweight.to(weight), dshift.to(shift), None, None, None
+        return dx, df, d_bias, dweight.to(weight), dshift.to(shift), None, None, None, None
 
 
 Given = tuple[Tensor, Tensor | None]  # dy and, where s is used as well, ds'
@@ -244,9 +245,10 @@ def add_norm(
     shift: Tensor,
     share: float,
     seed: Tensor | None = None,
+    eps: float = EPSILON,
     *,
     guard: Guard,
 ) -> tuple[Tensor, Tensor]:
     """x, f (L, D); bias, weight, shift (D,) -> s, y (L, D); a share of 0 is no dropout."""
-    s, y = _AddNorm.apply(x.contiguous(), f.contiguous(), bias, weight, shift, share, seed, guard)
+    s, y = _AddNorm.apply(x.contiguous(), f.contiguous(), bias, weight, shift, share, seed, guard, eps)
     return s, y

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from importlib.util import find_spec
 
 import click
 
@@ -52,7 +53,7 @@ def progress_display(*, quiet: bool = False) -> Iterator[Progress]:
     """Shows every kind of work reported to it until the block ends."""
     if quiet:
         yield silent
-    elif stderr_is_live():
+    elif stderr_is_live() and find_spec("rich"):  # it comes with jumok[train]
         with live_bars() as report:
             yield report
     else:

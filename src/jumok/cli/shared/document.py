@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from jumok.cli.shared.console import progress_display, say, to_json
 from jumok.cli.shared.memory import memory_for
-from jumok.cli.shared.options import check_drawing, say_once
+from jumok.cli.shared.options import check_drawing
 from jumok.errors import ConfigError
 from jumok.formats.known import by_name, by_suffix, names
 
@@ -48,13 +48,13 @@ class DocumentCommand:
             )
 
     def translate(
-        self, model: str, device: str | None, engine: str, search: dict[str, Any], memory: str = ""
+        self, model: str, loading: dict[str, Any], search: dict[str, Any], memory: str = ""
     ) -> None:
         """Translate it, and say what became of it."""
         from jumok.decoding.translator import load
         from jumok.documents.translate import translate_document
 
-        translator = load(model, device, engine=engine, note=say_once(quiet=self.quiet))
+        translator = load(model, **loading)
         check_drawing(search, translator.config.decoding, "--sample or --mbr N")
         began = time.monotonic()
         with progress_display(quiet=self.quiet) as progress:

@@ -99,6 +99,23 @@ def keep_attention(path: str, number: int, result: "TracedTranslation", *, quiet
         say(f"attention: {path}" + (f" (sentence 1 of {len(result.parts)})" if result.parts else ""))
 
 
+def keep_page(path: str, result: "TracedTranslation", model: str, *, quiet: bool) -> None:
+    """Write the attention of one line as a page that computes: its readers can change the text."""
+    from jumok.checkpoint.bundled import named_folder
+    from jumok.explain.html import start_address, title_of
+    from jumok.site.folder import SiteModel
+    from jumok.site.one_file import one_page
+
+    if result.made is None:
+        return
+    manifest = result.trace.manifest
+    models = {manifest["model"]["name"]: SiteModel(named_folder(Path(model)), (manifest["source"]["text"],))}
+    text = one_page(models, title=title_of(manifest), start=start_address("translate", manifest))
+    Path(path).write_text(text, encoding="utf-8")
+    if not quiet:
+        say(f"attention: {path}, with the model: {len(text.encode()) / 1e6:.1f} MB")
+
+
 def write_growing(
     model: "Translator", lines: Iterable[str], file: IO[bytes], options: dict[str, Any]
 ) -> "Iterator[Translation]":

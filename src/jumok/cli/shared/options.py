@@ -53,9 +53,11 @@ class StrictCommand(click.Command):
             for param, times in Counter(given).items():
                 single = isinstance(param, click.Option) and not (param.multiple or param.is_flag)
                 if single and times > 1:
+                    hint = "leave out all but one of them"
+                    if param.name == "model" and "A+B" in (param.help or ""):
+                        hint += "; several models that answer together are one value: -m A+B"
                     raise ConfigError(
-                        f"{param.opts[0]} is given {times} times, and it takes one value",
-                        hint="leave out all but one of them",
+                        f"{param.opts[0]} is given {times} times, and it takes one value", hint=hint
                     )
         return super().parse_args(ctx, args)
 
@@ -67,9 +69,10 @@ def command(examples: str, *, json: str, quiet: str) -> Callable[[Command], clic
     def decorate(function: Command) -> click.Command:
         both = grouped(switch("--json", "as_json", help=json), switch("-q", "--quiet", help=quiet))
         # Options that a command names itself come first.
-        made = click.command(cls=StrictCommand, epilog=f"\b\nExamples:{examples}", context_settings=settings)(
-            both(function)
-        )
+        name = function.__name__.rstrip("_")  # `import_`: the word alone is Python's
+        made = click.command(
+            name, cls=StrictCommand, epilog=f"\b\nExamples:{examples}", context_settings=settings
+        )(both(function))
         offer_words(made.params)
         made.params.sort(key=lambda option: option.name in ("as_json", "quiet"))
         return made
@@ -77,11 +80,14 @@ def command(examples: str, *, json: str, quiet: str) -> Callable[[Command], clic
     return decorate
 
 
-MODEL = click.option("-m", "--model", required=True, metavar="MODEL", help="Run or model folder.")
+MODEL = click.option(
+    "-m", "--model", required=True, metavar="MODEL", help="Run or model folder; A+B: both together."
+)
 COLUMNS = text("--columns", metavar="A,B", help="Columns, keys or languages of a file with both sides.")
 ERRORS = choice("--errors", of=["strict", "replace"], default="strict", help="Bytes not UTF-8.")
 DEVICE = click.option("--device", metavar="NAME", help="cpu, cuda [the best there is].")
 ENGINE = choice("--engine", of=ENGINES, default="auto", help="Computes [auto: native on a CPU, else torch].")
+MEAN = choice("--mean", of=["probabilities", "logs"], help="What models A+B average [probabilities].")
 LONG = choice("--long", of=["split", "cut", "error"], help="Text too long for the model [as trained].")
 DRAWING = ("temperature", "top_k", "top_p", "seed")
 DRAWS = grouped(
@@ -90,7 +96,12 @@ DRAWS = grouped(
     click.option("--top-p", type=float, metavar="X", help="Draw from the best tokens with probability X."),
     click.option("--seed", type=int, metavar="N", help="The same seed draws the same answers."),
 )
+LANGUAGES = grouped(
+    click.option("--to", metavar="CODE", help="Language to translate into, of a model with several."),
+    click.option("--from", "from_language", metavar="CODE", help="Language of the texts."),
+)
 SEARCH = grouped(
+    LANGUAGES,
     count("--beam", help="Hypotheses per text; 1 is greedy."),
     click.option("--length-penalty", type=float, metavar="X", help="Above 0 favours longer answers."),
     click.option(
@@ -105,6 +116,7 @@ SEARCH = grouped(
     LONG,
     DEVICE,
     ENGINE,
+    MEAN,
     switch(
         "--shortlist",
         default=None,
@@ -136,6 +148,12 @@ def with_glossary(search: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
     return {**search, "glossary": glossary}
 
 
+def loading_of(options: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+    """What says how a model is loaded, taken out of a command's options."""
+    names = ("device", "engine", "mean")
+    return given_options({name: options.pop(name) for name in names}) | {"note": say_once(quiet=quiet)}
+
+
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Those that were set on the command line."""
     return {
@@ -147,7 +165,7 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def flag(name: str) -> str:
     """A parameter as it is written on the command line."""
-    return {"output": "-o", "model": "-m"}.get(name, f"--{name.replace('_', '-')}")
+    return {"output": "-o", "model": "-m", "from_language": "--from"}.get(name, f"--{name.replace('_', '-')}")
 
 
 def check_drawing(given: Mapping[str, Any], usual: "DecodingConfig", ways: str = "--mbr N") -> None:

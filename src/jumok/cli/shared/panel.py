@@ -10,7 +10,7 @@ from jumok.cli.shared.console import say, stamp, stderr_is_live
 from jumok.cli.views.model import describe
 from jumok.config import ENDLESS
 from jumok.progress import duration
-from jumok.run.report import SCORES, event_line, share_done, time_left
+from jumok.run.report import SCORES, SpacedLines, event_line, share_done, time_left
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -43,6 +43,7 @@ class Panel:
     step: int = 0
     elapsed: float = 0.0  # of the run, when it was last heard of
     heard: float = 0.0  # when that was
+    spaced: SpacedLines = field(default_factory=SpacedLines)
 
     def close(self) -> None:
         """Leave the last picture on the screen."""
@@ -80,7 +81,8 @@ class Panel:
         if self.quiet:
             return
         if self.live is None:
-            if line := event_line(event, self.steps, self.limit):
+            line = event_line(event, self.steps, self.limit)
+            if line and self.spaced.due(event):
                 say(" ".join(filter(None, (stamp(), self.name, line))))
         elif event["type"] == "notice":
             self.live.console.print(" ".join(filter(None, ("note ", self.name, event["message"]))))
@@ -174,8 +176,12 @@ def valid_lines(event: Any) -> list[str]:
     scores = "   ".join(
         f"{label} {event[key]:.1f}" for key, label in SCORES.items() if event.get(key) is not None
     )
+    scores += "".join(
+        f"   {key.replace('_', ' ')} {event[key]:.1f}" for key in event if key.startswith("kept_")
+    )
     best = "   best ✓" if event.get("best") else ""
     rows = [f"valid @{event['step']:,}   loss {event['loss']:.3f}   {scores}{best}"]
+    rows += [f"  {line}" for line in direction_lines(event)]
     for sample in (event.get("samples") or [])[:2]:
         rows += [
             f"  src  {sample['src'][:100]}",
@@ -183,6 +189,16 @@ def valid_lines(event: Any) -> list[str]:
             f"  ref  {sample['ref'][:100]}",
         ]
     return rows
+
+
+def direction_lines(event: Any) -> list[str]:
+    """What each of several directions scored, a line for each."""
+    found = event.get("directions") or {}
+    return [
+        f"{way}   loss {one.get('loss', float('nan')):.3f}   "
+        + "   ".join(f"{label} {one[key]:.1f}" for key, label in SCORES.items() if one.get(key) is not None)
+        for way, one in found.items()
+    ]
 
 
 def spark(values: list[float], width: int = 16) -> str:

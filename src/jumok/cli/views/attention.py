@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from jumok.backends.values import Kind
 from jumok.cli.views.view import View, choose, choose_one, columns, pick_style, terminal_width
+from jumok.edits import Kind
 from jumok.errors import ConfigError
 from jumok.explain.attention import Attention, HeadStages
 from jumok.explain.heatmap import cells, ltr
@@ -129,7 +129,7 @@ class HeadSteps:
 
     def softmax(self, q: int) -> np.ndarray[Any, Any]:
         """[K]: exp(score - largest) of the row's allowed keys."""
-        row = np.where(self.stages.mask[q] > 0, self.stages.scaled[q].astype(np.float64), -np.inf)
+        row = np.where(self.stages.mask[q] > 0, self.stages.placed[q].astype(np.float64), -np.inf)
         raised: np.ndarray[Any, Any] = np.exp(row - row.max())
         return raised
 
@@ -207,6 +207,7 @@ def stage_words(steps: HeadSteps) -> dict[str, str]:
         "v": "values",
         "scores": "q·k",
         "scaled": f"scores ÷ √{steps.stages.q.shape[1]}" if steps.divisor != 1 else "scores, not divided",
+        **({} if steps.stages.bias is None else {"bias": "added for the distance from query to key"}),
         "mask": "1 where looking is allowed",
         "weights": "softmax over the keys",
         "context": "weights · v",
@@ -233,6 +234,7 @@ def cell_values(steps: HeadSteps, q: int, k: int, shares: np.ndarray[Any, Any]) 
         "key": steps.keys[k],
         "score": float(stages.scores[q, k]),
         "scaled": float(stages.scaled[q, k]),
+        **({} if stages.bias is None else {"bias": float(stages.bias[q, k])}),
         "allowed": bool(stages.mask[q, k]),
         "weight": float(stages.weights[q, k]),
         "value_norm": float(np.linalg.norm(stages.v[k])),
@@ -244,8 +246,16 @@ def stage_names(steps: HeadSteps) -> dict[str, str]:
     """What the numbers of a cell are called."""
     score = {"score": f"score({steps.score})"} if steps.luong else {"score": "q·k"}
     divided = {"scaled": f"÷√{steps.stages.q.shape[1]}" if steps.divisor != 1 else "not divided"}
+    added = {} if steps.stages.bias is None else {"bias": "+ bias"}
     value = {"value_norm": "|h|" if steps.luong else "|value|", "share": "share of context"}
-    return {**score, **({} if steps.luong else divided), "allowed": "mask", "weight": "softmax", **value}
+    return {
+        **score,
+        **({} if steps.luong else divided),
+        **added,
+        "allowed": "mask",
+        "weight": "softmax",
+        **value,
+    }
 
 
 def written(values: dict[str, Any], name: str) -> str:
@@ -304,8 +314,8 @@ def softmax_line(steps: HeadSteps, q: int, k: int, values: dict[str, Any]) -> st
         return f"softmax  would be {usual:.3f}; the what-if makes it {values['weight']:.3f}"
     if not values["allowed"]:
         return "softmax  the mask forbids this key, so its weight is 0"
-    largest = float(np.where(steps.stages.mask[q] > 0, steps.stages.scaled[q], -np.inf).max())
-    score = values["scaled"]
+    largest = float(np.where(steps.stages.mask[q] > 0, steps.stages.placed[q], -np.inf).max())
+    score = float(steps.stages.placed[q, k])
     return (
         f"softmax  exp({score:.3f} - {largest:.3f}) / {raised.sum():.3f} (the sum over the row) "
         f"= {values['weight']:.3f}".replace("- -", "+ ")

@@ -1,31 +1,30 @@
 """A model's card, the cost of its passes by formula and as measured, and the shape of every tensor."""
 
-from collections.abc import Iterator, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-
-from jumok.checkpoint.checkpoints import load_model
-from jumok.checkpoint.model import patches_of
 from jumok.cli.shared.console import say
 from jumok.cli.views.view import View, columns, short, size_of
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, TransformerConfig
+from jumok.decoding.engines import open_engine
 from jumok.decoding.translator import load
 from jumok.explain.forward import trace_subject
 from jumok.explain.subject import subjects_of
-from jumok.models.build import build_model
-from jumok.models.cost import Cost, count_parameters, forward_cost, measured_flops, parameters
-from jumok.models.sentences import Sentences
-from jumok.models.shapes import trace_shapes
-from jumok.models.tensor_rows import ShapeTrace
 from jumok.settings import nest, parse_config, read_toml
+from jumok.text.frame import Frame, listed
 from jumok.text.tokenizer import BOS
+
+if TYPE_CHECKING:
+    from jumok.models.cost import Cost
+    from jumok.models.tensor_rows import ShapeTrace
 
 
 def card_view(path: Path) -> View:
-    loaded = load_model(path)
+    loaded = open_engine(path, "cpu").contents
     info, data, tokenizers = loaded.info, loaded.config.data, loaded.tokenizers
     size = sum(file.stat().st_size for file in loaded.folder.rglob("*") if file.is_file())
     tokens = f"{tokenizers.source.size:,} source and {tokenizers.target.size:,} target"
@@ -38,10 +37,12 @@ def card_view(path: Path) -> View:
         "parameters": f"{info['parameters']:,}",
         "weights": info.get("weights", ""),
         "vocabulary": f"{tokens} tokens ({kinds_of(loaded.config.text)})",
-        "languages": " → ".join(filter(None, (data.source_language, data.target_language))),
-        "data": data.name or " → ".join(filter(None, (data.source, data.target))),
+        "languages": spoken(tokenizers.frame)
+        or " → ".join(filter(None, (data.source_language, data.target_language))),
+        "data": data.name or " → ".join(filter(None, (data.source, data.target))) or ", ".join(data.corpora),
         "training": f"step {info['step']:,}" if isinstance(info.get("step"), int) else "",
         "score": f"{info['metric']} {info['score']:.4g}" if has_score(info) else "",
+        "descends from": parents_of(info),
         "fingerprint": info["fingerprint"],
         "folder": f"{loaded.folder}  ({size_of(size)})",
     }
@@ -54,17 +55,33 @@ def card_view(path: Path) -> View:
         "shared_vocabulary": tokenizers.shared,
         "source_language": data.source_language,
         "target_language": data.target_language,
-        "data": data.name or data.source,
+        "data": data.name or data.source or list(data.corpora),
+        **({"directions": list(map(str, tokenizers.frame.pairs))} if tokenizers.frame.pairs else {}),
         **info,
     }
     text = "\n".join(f"{name:<14}{value}" for name, value in rows.items() if value)
     return View(plain, text, f"{loaded.config.model.arch} {info['parameters']} {info['fingerprint']}")
 
 
+def spoken(frame: Frame) -> str:
+    """The directions of a model that has several, in words."""
+    if frame.pairs:
+        return listed(map(str, frame.pairs))
+    codes = [code for code, _ in frame.languages]
+    return f"{listed(codes)}, each into every other" if codes else ""
+
+
 def kinds_of(text: TextConfig) -> str:
     """How both sides are cut into tokens."""
     kinds = dict.fromkeys((text.kind, text.target_kind or text.kind))
     return " → ".join(kinds) + (", Korean in letters" if text.jamo else "")
+
+
+def parents_of(info: dict[str, Any]) -> str:
+    """The models that a model was started from, the nearest first; "" where nothing is told."""
+    told = info.get("descends_from")
+    models = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    return ", ".join(f"{one.get('name')} ({str(one.get('sha256'))[:12]}…)" for one in models)
 
 
 def has_score(info: dict[str, Any]) -> bool:
@@ -77,9 +94,14 @@ def describe(config: ModelConfig) -> Iterator[str]:
     if isinstance(config, TransformerConfig):
         yield f"{config.encoder_layers}+{config.decoder_layers} layers"
         yield f"width {config.width}"
-        yield f"{config.heads} heads"
-        yield f"feed-forward {config.feedforward:,}"
-        yield f"{config.norm}-norm" if config.norm != "none" else "no norms"
+        yield f"{config.heads} heads" + (f" of {config.head_width}" if config.head_width else "")
+        yield f"feed-forward {config.feedforward:,}" + network_words(config)
+        kind = "RMS " if config.rms_norm else ""
+        yield f"{config.norm}-{kind}norm" if config.norm != "none" else "no norms"
+        if config.embedding_norm:
+            yield "normed embeddings"
+        if not config.embedding_scaled:
+            yield "embeddings not scaled"
         if not config.residual:
             yield "no residuals"
         if not config.scaled:
@@ -98,12 +120,26 @@ def describe(config: ModelConfig) -> Iterator[str]:
         if config.input_feeding:
             yield "input feeding"
     yield "tied output" if config.tied else "own output"
+    if isinstance(config, TransformerConfig) and config.logits_bias:
+        yield "bias of the logits"
+
+
+def network_words(config: TransformerConfig) -> str:
+    """How a feed-forward network differs from the paper's."""
+    name = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU by tanh", "silu": "SiLU"}[config.activation]
+    if config.gated:
+        return f" ({name}, gated)"
+    return "" if config.activation == "relu" else f" ({name})"
 
 
 MEASURED = 100  # up to this length FLOPs are counted on the real model, not only predicted
 
 
 def cost_view(path: Path, lengths: Sequence[int]) -> View:
+    from jumok.checkpoint.checkpoints import load_model
+    from jumok.checkpoint.model import patches_of
+    from jumok.models.cost import count_parameters, forward_cost, measured_flops, parameters
+
     loaded = load_model(path)
     config, tokenizers = loaded.config.model, loaded.tokenizers
     sizes, patches = (tokenizers.source.size, tokenizers.target.size), patches_of(tokenizers)
@@ -162,8 +198,9 @@ def growth(first: Cost, last: Cost) -> str:
     )
 
 
-def shapes_view(path: Path, text: str, target: str | None) -> View:
-    translator = load(path, engine="torch")
+def shapes_view(path: Path, text: str, target: str | None, said: Mapping[str, str]) -> View:
+    """The shape of every tensor while a model translates a text, in the direction that is `said`."""
+    translator = load(path, engine="torch").asked_in(said)
     targets = None if target is None else [target]
     [subject] = subjects_of(translator, [text], targets=targets, options={"long": "error"})
     for warning in subject.warnings:
@@ -175,6 +212,12 @@ def shapes_view(path: Path, text: str, target: str | None) -> View:
 
 def planned_shapes_view(file: str, batch: int, source_length: int, target_length: int) -> View:
     """The shapes of a model that is only described, with fresh weights and no words in particular."""
+    import torch
+
+    from jumok.models.build import build_model
+    from jumok.models.sentences import Sentences
+    from jumok.models.shapes import trace_shapes
+
     config = parse_config(nest(read_toml(file)), f"in {file}")
     size, shared = config.text.vocabulary, config.text.shared
     model = build_model(config.model, size, size, shared=shared).eval()

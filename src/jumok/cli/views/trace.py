@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from jumok.backends.values import Kind
 from jumok.cli.shared.console import to_json
 from jumok.cli.shared.output import check_output, open_output
 from jumok.cli.views.view import View, columns, size_of
 from jumok.decoding.translator import load
+from jumok.edits import Kind
 from jumok.errors import ConfigError, nearest
 from jumok.explain.html import known, trace_html
 from jumok.explain.ops import OPS, HeadOp, Op, bad_parameter, brief, parse_ops

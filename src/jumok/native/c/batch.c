@@ -57,8 +57,18 @@ static int has_head(const jm_config *c, const jm_options *o, const jm_answers *a
     if (o->align == 0) return 1;
     const int32_t layers = c->arch == JM_TRANSFORMER ? c->decoder_layers : c->arch == JM_LUONG;
     const int32_t heads = c->arch == JM_TRANSFORMER ? c->heads : 1;
-    return o->align > 0 && o->align <= layers && o->align_head >= 0 && o->align_head <= heads &&
+    return o->align_before >= 0 && o->align_behind >= -1 && o->align > 0 && o->align <= layers && o->align_head >= 0 && o->align_head <= heads &&
            answers->places && answers->looks;
+}
+
+/* Whether someone who looks inside says well what at; targets of `offsets`, or up to the limits. */
+static int is_seen(const jm_model *model, const jm_batch *batch, const int64_t *offsets) {
+    int64_t longest = 0;
+    for (int32_t i = 0; i < batch->count; i++) {
+        const int64_t n = offsets ? offsets[i + 1] - offsets[i] : batch->limits[i];
+        if (n > longest) longest = n;
+    }
+    return jm_are_edits(model, batch->edits, batch, longest) && jm_is_recording(model, batch);
 }
 
 static int is_batch(const jm_model *model, const jm_batch *batch, int32_t beam, int32_t *bad) {
@@ -72,7 +82,9 @@ static int is_batch(const jm_model *model, const jm_batch *batch, int32_t beam, 
     if (batch->prefix && !are_ids(batch->prefix, batch->prefix_offsets, batch->count, 0, V, bad))
         return 0;
     if (batch->phrases && !jm_are_phrases(batch->phrases, batch->count, V, beam)) return 0;
-    return !batch->shortlist || is_shortlist(batch, V, bad);
+    if (batch->recording && (beam > 1 || batch->shortlist || batch->phrases)) return 0;
+    if (batch->tree && (batch->count != 1 || batch->recording)) return 0;
+    return !batch->shortlist || (!model->members && is_shortlist(batch, V, bad));
 }
 
 /* ---- sub-batches ---- */
@@ -184,7 +196,7 @@ int jm_search(const jm_model *model, const jm_batch *batch, const jm_options *op
     if (!answers || !answers->tokens || !answers->log_probs || !answers->lengths ||
         !answers->finished || !has_head(&model->config, options, answers) ||
         !are_ids(batch->ids, batch->offsets, batch->count, 1, model->config.source_vocab, bad) ||
-        !is_batch(model, batch, options->beam, bad))
+        !is_batch(model, batch, options->beam, bad) || !is_seen(model, batch, NULL))
         return JM_BAD_ARGUMENT;
     const int32_t W = options->beam, rows = W == 1 ? GREEDY_ROWS : BEAM_ROWS;
     size_of *sizes = sizes_of(batch);
@@ -229,7 +241,8 @@ int jm_score(const jm_model *model, const jm_batch *batch, const int32_t *target
     if (batch->count == 0) return JM_OK;
     const jm_config *c = &model->config;
     if (!log_probs || !are_ids(batch->ids, batch->offsets, batch->count, 1, c->source_vocab, bad) ||
-        !are_ids(targets, target_offsets, batch->count, 1, c->target_vocab, bad))
+        !are_ids(targets, target_offsets, batch->count, 1, c->target_vocab, bad) ||
+        !is_seen(model, batch, target_offsets))
         return JM_BAD_ARGUMENT;
     size_of *sizes = sizes_of(batch);
     jm_filter *filter = malloc(sizeof *filter);

@@ -24,6 +24,7 @@ typedef struct {
     jm_scratch scratch, quantised;
     jm_team *team; /* NULL: works alone */
     int failed;    /* there was no memory; a step goes on and its caller looks here */
+    int32_t blind; /* 1 + the sentence of the sub-batch whose keys edits cut all; 0: none */
 } jm_worker;
 
 typedef void (*jm_task)(void *argument, int32_t number, jm_scratch *scratch);
@@ -52,11 +53,20 @@ void jm_apply(jm_worker *worker, const jm_matrix *w, const float *x, int64_t ldx
 
 typedef struct jm_arch jm_arch;
 
+/* The models of an ensemble; the sum of their weights is 1. */
+enum { JM_MOST_MEMBERS = 64 };
+typedef struct {
+    int32_t count, mean;
+    const jm_model **models;
+    float *weights;
+} jm_members;
+
 struct jm_model {
     jm_config config;
     const jm_arch *arch;
     jm_matrix source_embedding, target_embedding, output; /* output: V x D */
     void *parts;                                          /* the architecture's own, from `build` */
+    jm_members *members; /* of an ensemble (ensemble.c), else NULL */
 };
 
 typedef struct {
@@ -79,18 +89,28 @@ void jm_fail(jm_builder *b, const char *format, ...) __attribute__((format(print
 
 /* ---- architectures ---- */
 
+/* Someone looks inside a sub-batch, or changes what is computed there. */
+typedef struct {
+    const jm_edits *edits;         /* or NULL */
+    const jm_recording *recording; /* or NULL */
+    const int32_t *numbers;        /* (B) of the sentences in the batch */
+    const int32_t *positions;      /* of each source token, or NULL: its place */
+} jm_probe;
+
 /* The sources of a sub-batch end to end, and the most tokens of each answer. */
 typedef struct {
     int32_t count; /* B */
     const int32_t *ids;
     const int64_t *offsets; /* B + 1, the first is 0 */
     const int32_t *limits;
+    const jm_probe *probe; /* NULL: no one looks */
 } jm_sources;
 
 /* Where the aligning head looks in a step: of each row the place of a source token, and the weight.
  */
 typedef struct {
     int32_t layer, head; /* head -1: the mean of the layer's */
+    int32_t before, behind; /* tokens that are nobody's words: at the beginning, and besides the end */
     int32_t *place;
     float *weight;
 } jm_look;
@@ -132,6 +152,49 @@ struct jm_arch {
 int jm_look_at(const jm_look *look, int32_t row, const float *query, int64_t ldq, int32_t Q,
                int32_t heads, int32_t size, float scale, const jm_memory *memory, jm_scratch *s);
 void jm_look_best(const jm_look *look, int32_t row, const float *weight, int32_t n, float share);
+
+/* ---- record.c: attention that is seen and changed ---- */
+
+/* One attention of Q queries of one sentence, stage by stage. */
+typedef struct {
+    const jm_model *model;
+    const jm_sources *sources; /* with a probe */
+    int32_t sentence;          /* of the sub-batch */
+    int32_t kind, layer;
+    int32_t first, Q;          /* the position of the first query, and how many there are */
+    const float *query;        /* heads end to end */
+    int64_t ldq;
+    jm_memory memory; /* floats */
+    float scale;
+    const float *bias;  /* (H, Q, ldb), or NULL */
+    int64_t ldb;
+    const float *v;     /* score = v . tanh(query + key), or NULL: query . key */
+    const jm_look *look; /* filled in from row `row` on, or NULL */
+    int32_t row;
+    float *out; /* contexts, heads end to end */
+    int64_t ldo;
+} jm_seen;
+
+/* JM_OK, JM_NO_MEMORY or JM_NO_KEY. */
+int jm_attend_seen(const jm_seen *a, jm_scratch *s);
+
+/* Where a part of a sentence's recording is written to; NULL: it is not kept. */
+float *jm_record_of(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t part,
+                    int32_t kind, int32_t layer);
+/* Q rows of D floats, from row `first` of a part on. */
+void jm_record_rows(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t part,
+                    int32_t kind, int32_t layer, int32_t first, int32_t Q, const float *rows);
+/* What needs all T steps of a sentence: the scores of keys that no query may look at. */
+void jm_record_close(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t T);
+
+int jm_are_edits(const jm_model *model, const jm_edits *edits, const jm_batch *batch, int64_t longest);
+int jm_is_recording(const jm_model *model, const jm_batch *batch);
+float jm_score_scale(const jm_config *c); /* 1 / sqrt(d_k), or 1 */
+void jm_round_half(float *x, int64_t n);  /* to the nearest bfloat16 */
+
+/* The position of time t, or of place t of a sentence's source. -1: it has none. */
+int32_t jm_target_position(const jm_probe *probe, int32_t t);
+int32_t jm_source_position(const jm_sources *sources, int32_t sentence, int32_t t);
 
 extern const jm_arch jm_transformer; /* transformer.c */
 extern const jm_arch jm_recurrent;   /* recurrent.c: JM_RNN and JM_LUONG */

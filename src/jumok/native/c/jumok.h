@@ -17,9 +17,11 @@ extern "C" {
 enum { JM_F32 = 0, JM_I8 = 1 };                        /* types of a matrix */
 enum { JM_RNN = 0, JM_LUONG = 1, JM_TRANSFORMER = 2 }; /* architectures */
 enum { JM_NORM_POST = 0, JM_NORM_PRE = 1, JM_NORM_NONE = 2 };
-enum { JM_SINUSOIDAL = 0, JM_LEARNED = 1, JM_ROTARY = 2, JM_NO_POSITIONS = 3 };
+enum { JM_SINUSOIDAL = 0, JM_LEARNED = 1, JM_ROTARY = 2, JM_NO_POSITIONS = 3, JM_RELATIVE = 4 };
+enum { JM_RELU = 0, JM_GELU = 1, JM_GELU_TANH = 2, JM_SILU = 3 };
 enum { JM_CELL_RNN = 0, JM_CELL_GRU = 1, JM_CELL_LSTM = 2 };
 enum { JM_SCORE_DOT = 0, JM_SCORE_GENERAL = 1, JM_SCORE_CONCAT = 2 };
+enum { JM_PROBABILITIES = 0, JM_LOGS = 1 }; /* what an ensemble averages */
 
 /* What jm_search and jm_score return. */
 enum {
@@ -28,6 +30,7 @@ enum {
     JM_PAST_TABLE = 2, /* sentence *bad needs a position past the learned table */
     JM_NO_MEMORY = 3,
     JM_BAD_ARGUMENT = 4, /* *bad: the sentence, or -1 */
+    JM_NO_KEY = 5,       /* edits cut every key that a query of sentence *bad could look at */
 };
 
 /* A named part of a model. A matrix W (rows N, columns K) is packed as jm_pack_f32 or jm_pack_i8 do
@@ -46,13 +49,20 @@ typedef struct {
         target_vocab;
     int32_t norm;             /* 0 post, 1 pre, 2 none */
     int32_t residual, scaled; /* the sums around the layers; the division by sqrt(d_k) */
-    int32_t positions;        /* 0 sinusoidal, 1 learned, 2 rotary, 3 none */
+    int32_t positions;        /* 0 sinusoidal, 1 learned, 2 rotary, 3 none, 4 relative */
     int32_t max_positions;    /* rows of the learned tables */
     int32_t cell;             /* 0 rnn, 1 gru, 2 lstm */
     int32_t bidirectional;
     int32_t score; /* of attention: 0 dot, 1 general, 2 concat */
     int32_t input_feeding;
-    float embedding_scale;
+    int32_t activation;     /* of the feed-forward network: 0 relu, 1 gelu, 2 gelu_tanh, 3 silu */
+    int32_t gated;          /* it is multiplied by a second product of its input */
+    int32_t rms_norm;       /* norms have no mean to take off and no bias */
+    int32_t head_width;     /* of one head of attention */
+    int32_t embedding_norm; /* embeddings with their positions go through a norm */
+    int32_t logits_bias;    /* the output has a bias */
+    int32_t buckets, max_distance; /* of relative positions */
+    float norm_epsilon, embedding_scale;
 } jm_config;
 
 typedef struct jm_model jm_model;
@@ -85,6 +95,85 @@ typedef struct {
     double soft;           /* nats that an answer gains for each soft phrase in it */
 } jm_phrases;
 
+/* ---- looking inside: what-if edits, recordings, the tree of a search ---- */
+
+enum { JM_ENC_SELF = 0, JM_DEC_SELF = 1, JM_CROSS = 2 }; /* kinds of attention */
+
+/* What is changed in one attention layer. Heads, queries and keys count from 0; a query or key of
+ * the target is its time, one of the source its place. What the model or a sentence does not have
+ * does nothing. `cut` and `cell` are triples (head, query, key), ascending, each once. */
+typedef struct {
+    int32_t kind, layer;
+    int32_t no_scale;       /* scores are not divided by sqrt(d_k) */
+    const float *factors;   /* (heads) what the context of each is multiplied by, or NULL */
+    const uint8_t *uniform; /* (heads) 1: all keys in sight get the same weight; or NULL */
+    int32_t cuts, cells;
+    const int32_t *cut;  /* (cuts, 3) -inf before the softmax */
+    const int32_t *cell; /* (cells, 3) rows that are set after the softmax, by their keys; */
+    const float *weight; /* (cells) those in sight are made to sum to 1; none: the row stays */
+} jm_attention_edit;
+
+/* All that a what-if changes inside a model; zeros: nothing. It holds for every sentence. */
+typedef struct {
+    int32_t count; /* at most one for each kind and layer */
+    const jm_attention_edit *attention;
+    int32_t no_source_positions, no_target_positions; /* nothing is added, turned or told apart */
+    const int32_t *source_positions; /* of each source token, they stand like batch->ids; or NULL */
+    const int32_t *target_positions; /* (target_count) of each time; or NULL */
+    int32_t target_count;            /* at least the largest limit, or the longest target */
+    const float *bridge; /* (N, C, D) recurrent: the decoder starts from this; or NULL */
+} jm_edits;
+
+/* What a recording keeps. */
+enum { JM_KEEP_STEPS = 1, JM_KEEP_WEIGHTS = 2, JM_KEEP_STATES = 4 };
+enum { JM_RECORD_TOP = 5 }; /* candidates of each step, or as many as there are pieces */
+
+/* The parts of a recording. S source tokens, T = the room for target tokens (the limit of a search,
+ * the length of a target); Q x K is S x S, T x T or T x S by the kind; d one head's width; N layers,
+ * C parts of a cell's state (two of an LSTM). Rows of a search that ended early stay untouched. */
+enum {
+    JM_LOG_PROB = 0,     /* (T) of the token that was written, over the whole vocabulary */
+    JM_ENTROPY = 1,      /* (T) of the distribution, in nats */
+    JM_TOP_LOG_PROB = 2, /* (T, 5) of the best pieces, best first, equal ones: lower id first */
+    JM_TOP_ID = 3,       /* (T, 5) int32_t; -1: there are fewer */
+    JM_ENCODER = 4,      /* (S, D) recurrent: the states of the top layer */
+    JM_DECODER = 5,      /* (T, D) */
+    JM_BRIDGE = 6,       /* (N, C, D) where the decoder starts */
+    JM_WEIGHTS = 7,      /* (H, Q, K) of one attention, and its other stages: */
+    JM_QUERY = 8,        /* (H, Q, d) */
+    JM_KEY = 9,          /* (H, K, d) */
+    JM_VALUE = 10,       /* (H, K, d) */
+    JM_SCORES = 11,      /* (H, Q, K) */
+    JM_SCALED = 12,      /* (H, Q, K) */
+    JM_BIAS = 13,        /* (H, Q, K) of relative positions */
+    JM_MASK = 14,        /* (H, Q, K) 1 where looking is allowed, else 0 */
+    JM_CONTEXT = 15,     /* (H, Q, d) */
+    JM_OUT = 16,         /* (Q, D) all heads joined and projected; Luong: the attentional state */
+    JM_RECORD_END = 17,  /* behind all of them: the size of a sentence's recording */
+};
+
+/* What the model computes for each sentence. Memory is the caller's: the numbers of sentence i stand
+ * at data + places[i], jm_record_at(..., JM_RECORD_END, 0, 0) of 4 bytes each. jm_search takes one
+ * with a beam of 1 and without shortlists, jm_score any; no ensemble has one. */
+typedef struct {
+    int32_t keep;          /* JM_KEEP_... */
+    const uint8_t *stages; /* 1 for each attention whose stages are kept: those of JM_ENC_SELF layer by
+                              layer, then JM_DEC_SELF, then JM_CROSS (jm_attentions in all); or NULL */
+    float *data;
+    const int64_t *places; /* (count) */
+} jm_recording;
+
+/* The steps of the beam search of one sentence, at most `room` ways on in all; `count` is what there
+ * were. A way: the step, the live hypothesis it goes on from (0: the best), the token and its log P;
+ * `place` among the hypotheses that live on, -1: rejected, -2: an end that is an answer. Those of one
+ * hypothesis stand together, best first. A step has at most rows * max(2 beam, beam + 4) ways, with
+ * phrases more. */
+typedef struct {
+    int64_t room, count;
+    int32_t *step, *row, *token, *place; /* (room) */
+    float *log_prob;
+} jm_tree;
+
 /* Sources end to end, each with its end. `offsets` has count + 1 entries. */
 typedef struct {
     int32_t count;
@@ -96,6 +185,9 @@ typedef struct {
     const int32_t *shortlist; /* the target ids each sentence may use, ascending, or NULL: */
     const int64_t *shortlist_offsets; /* log P is then over these */
     const jm_phrases *phrases;        /* or NULL */
+    const jm_edits *edits;            /* or NULL */
+    jm_recording *recording;          /* or NULL */
+    jm_tree *tree;                    /* or NULL; of a batch of one sentence */
 } jm_batch;
 
 typedef struct {
@@ -110,6 +202,8 @@ typedef struct {
     int32_t align_head; /* the first is 1; 0: the mean of the layer's heads */
     int32_t align_after; /* it looks for a token in the step that reads it, not in that which writes
                             it; for the last one of an answer without an end all the same */
+    int32_t align_before; /* so many first tokens of each source are no words, such as tags */
+    int32_t align_behind; /* and so many of the last ones besides the end; -1: there is no end */
 } jm_options;
 
 /* Answer a of sentence i, best first: its tokens and log_probs stand at
@@ -148,6 +242,12 @@ JM_API jm_model *jm_model_new(const jm_config *config, const jm_tensor *tensors,
                               char *error, int32_t size);
 JM_API void jm_model_free(jm_model *model);
 
+/* An ensemble: models with the same vocabularies that predict together, with these weights, whose
+ * sum is 1. It keeps the pointers to the models, which must outlive it. NULL: they do not fit
+ * together, or there is no memory. It takes no shortlists, and the first model aligns. */
+JM_API jm_model *jm_model_join(const jm_model *const *models, const float *weights, int32_t count,
+                               int32_t mean);
+
 /* The best answers to each sentence. An answer does not depend on the other sentences, nor on the
  * threads. */
 JM_API int jm_search(const jm_model *model, const jm_batch *batch, const jm_options *options,
@@ -157,6 +257,13 @@ JM_API int jm_search(const jm_model *model, const jm_batch *batch, const jm_opti
  * end; log_probs stand like the targets. batch->limits, prefix and shortlist are not read. */
 JM_API int jm_score(const jm_model *model, const jm_batch *batch, const int32_t *targets,
                     const int64_t *target_offsets, int32_t threads, float *log_probs, int32_t *bad);
+
+/* Where a part of a sentence's recording begins, in numbers from its place; -1: it is not kept, or
+ * the model has no such attention. `kind` and `layer` are read from JM_WEIGHTS to JM_OUT. Its memory
+ * is bounded by S, T and the model: 4 bytes for every number of the shapes above. */
+JM_API int64_t jm_record_at(const jm_model *model, const jm_recording *recording, int32_t S, int32_t T,
+                            int32_t part, int32_t kind, int32_t layer);
+JM_API int32_t jm_attentions(const jm_model *model); /* attention layers of all kinds */
 
 #ifdef __cplusplus
 }

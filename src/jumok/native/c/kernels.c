@@ -12,6 +12,9 @@
 #if defined(__aarch64__) && defined(__linux__)
 #include <sys/auxv.h>
 #endif
+#ifdef _WIN32
+#include <malloc.h>
+#endif
 
 /* ---- dispatch ---- */
 
@@ -40,7 +43,9 @@ static int cpu_levels(void) {
     if ((low & 0xe6) == 0xe6 && fma && (b & wide) == wide) {
         mask |= 1 << JM_AVX512;
         if (c & (1u << 11)) mask |= 1 << JM_VNNI;
+        if (__get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5))) mask |= JM_CPU_BF16;
     }
+    if (__get_cpuid(0, &a, &b, &c, &d) && b == signature_INTEL_ebx) mask |= JM_CPU_INTEL;
     return mask;
 }
 #elif defined(__aarch64__) && defined(__linux__)
@@ -56,10 +61,17 @@ static int cpu_levels(void) { return 1 << JM_PORTABLE; }
 
 static _Atomic int chosen = -1; /* the level in use; -1: not yet chosen */
 
+int jm_cpu(void) { /* asked once: in a virtual machine the question is slow */
+    static _Atomic int known = 0;
+    int mask = atomic_load_explicit(&known, memory_order_relaxed);
+    if (!mask) atomic_store_explicit(&known, mask = cpu_levels(), memory_order_relaxed);
+    return mask;
+}
+
 int jm_levels(void) {
-    int mask = cpu_levels();
+    int mask = 0;
     for (int level = 0; level < JM_LEVELS; level++)
-        if (!kernels_of(level)) mask &= ~(1 << level);
+        if (kernels_of(level)) mask |= jm_cpu() & 1 << level;
     return mask;
 }
 
@@ -82,18 +94,26 @@ static const jm_kernels *now(void) { return kernels_of(jm_level()); }
 
 /* ---- working memory ---- */
 
+#ifdef _WIN32
+void *jm_aligned(size_t bytes) { return _aligned_malloc(bytes, 64); }
+void jm_free_aligned(void *memory) { _aligned_free(memory); }
+#else
+void *jm_aligned(size_t bytes) { return aligned_alloc(64, bytes); }
+void jm_free_aligned(void *memory) { free(memory); }
+#endif
+
 void *jm_scratch_get(jm_scratch *s, size_t bytes) {
     if (bytes <= s->size) return s->memory;
-    free(s->memory);
+    jm_free_aligned(s->memory);
     s->size = 0;
     const size_t size = (bytes + bytes / 2 + 4095) / 4096 * 4096;
-    s->memory = size < bytes ? NULL : aligned_alloc(64, size);
+    s->memory = size < bytes ? NULL : jm_aligned(size);
     if (s->memory) s->size = size;
     return s->memory;
 }
 
 void jm_scratch_free(jm_scratch *s) {
-    free(s->memory);
+    jm_free_aligned(s->memory);
     s->memory = NULL;
     s->size = 0;
 }
@@ -112,16 +132,32 @@ size_t jm_packed_i8(int32_t rows, int32_t columns) {
     return is_shape(rows, columns) ? blocks_of(rows) * 16 * (((size_t)columns + 3) / 4 * 4) : 0;
 }
 
+/* The largest |w| as the bits of a float, which compare like integers: infinity, and above it what
+ * is not a number, are above all others. */
+static int32_t most_bits(const float *w, size_t n) {
+    int32_t most = 0;
+    for (size_t k = 0; k < n; k++) {
+        int32_t bits;
+        memcpy(&bits, w + k, sizeof bits);
+        bits &= 0x7fffffff;
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+
+enum { NOT_FINITE = 0x7f800000, SOME = 128 }; /* columns at a time: so many of 16 rows stay near */
+
 int jm_pack_f32(const float *w, int32_t rows, int32_t columns, float *out) {
     const size_t K = (size_t)columns;
     if (!is_shape(rows, columns)) return -1;
     memset(out, 0, jm_packed_f32(rows, columns));
-    for (size_t n = 0; n < (size_t)rows; n++) {
-        float *to = out + n / 16 * 16 * K + n % 16;
-        for (size_t k = 0; k < K; k++) {
-            if (!isfinite(w[n * K + k])) return -1;
-            to[k * 16] = w[n * K + k];
-        }
+    for (size_t first = 0; first < (size_t)rows; first += 16) {
+        const size_t last = first + 16 < (size_t)rows ? first + 16 : (size_t)rows;
+        if (most_bits(w + first * K, (last - first) * K) >= NOT_FINITE) return -1;
+        for (size_t k = 0; k < K; k += SOME)
+            for (size_t n = first; n < last; n++)
+                for (size_t j = k; j < K && j < k + SOME; j++)
+                    out[(first * K + j * 16) + n % 16] = w[n * K + j];
     }
     return 0;
 }
@@ -137,17 +173,25 @@ int jm_pack_i8(const float *w, int32_t rows, int32_t columns, uint8_t *codes, fl
     memset(codes, 128, jm_packed_i8(rows, columns));
     memset(scale, 0, blocks_of(rows) * 16 * sizeof(float));
     for (size_t n = 0; n < (size_t)rows; n++) {
-        float most = 0;
-        for (size_t k = 0; k < K; k++) {
-            if (!isfinite(w[n * K + k])) return -1;
-            most = fmaxf(most, fabsf(w[n * K + k]));
-        }
+        const int32_t bits = most_bits(w + n * K, K);
+        float most;
+        if (bits >= NOT_FINITE) return -1;
+        memcpy(&most, &bits, sizeof most);
         const float s = most / 127.0f;
         scale[n] = s;
         if (!(s > 0)) continue;
-        for (size_t k = 0; k < K; k++) {
-            const float code = rintf(w[n * K + k] / s);
-            codes[place_i8(n, k, groups)] = (uint8_t)(fminf(fmaxf(code, -127), 127) + 128);
+        for (size_t k = 0; k < K; k += SOME) {
+            const size_t some = K - k < SOME ? K - k : SOME;
+            uint8_t byte[SOME + 4];
+            memset(byte, 128, sizeof byte);
+            for (size_t j = 0; j < some; j++) {
+                const float code = w[n * K + k + j] / s;
+                const float within = code > 127 ? 127 : code < -127 ? -127 : code;
+                const float rounded = (within + 12582912.0f) - 12582912.0f; /* to even in a tie */
+                byte[j] = (uint8_t)((int32_t)rounded + 128);
+            }
+            for (size_t j = 0; j < some; j += 4)
+                memcpy(codes + place_i8(n, k + j, groups), byte + j, 4);
         }
     }
     return 0;
@@ -240,9 +284,14 @@ void jm_quantise(const float *x, int64_t ldx, int32_t R, int32_t K, int8_t *code
     now()->quantise(x, ldx, R, K, codes, scale, sums);
 }
 
-void jm_layer_norm(float *y, const float *x, const float *add, const float *weight,
-                   const float *bias, int32_t R, int32_t D) {
-    now()->layer_norm(y, x, add, weight, bias, R, D);
+void jm_norm(float *y, const float *x, const float *add, const float *weight, const float *bias,
+             float epsilon, int32_t R, int32_t D) {
+    now()->norm(y, x, add, weight, bias, epsilon, R, D);
+}
+
+void jm_activate(int32_t kind, float *y, int64_t ldy, const float *gate, int64_t ldg, int32_t R,
+                 int32_t n) {
+    now()->activate(kind, y, ldy, gate, ldg, R, n);
 }
 
 int jm_attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, int32_t size, float scale,

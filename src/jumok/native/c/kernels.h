@@ -17,6 +17,10 @@
 #include "jumok.h"
 
 enum { JM_PORTABLE = 0, JM_AVX2 = 1, JM_AVX512 = 2, JM_VNNI = 3, JM_NEON = 4, JM_LEVELS = 5 };
+
+/* What this processor and its operating system have: a bit for each level, and these. */
+enum { JM_CPU_BF16 = 1 << JM_LEVELS, JM_CPU_INTEL = 2 << JM_LEVELS };
+int jm_cpu(void);
 enum { JM_BLOCK = 16 }; /* outputs of one block of a packed matrix */
 
 typedef struct {
@@ -35,6 +39,10 @@ typedef struct {
 void *jm_scratch_get(jm_scratch *s,
                      size_t bytes); /* 64-byte aligned, old content lost; NULL: no memory */
 void jm_scratch_free(jm_scratch *s);
+
+/* Memory that begins at a multiple of 64, as its size is one; freed by jm_free_aligned only. */
+void *jm_aligned(size_t bytes);
+void jm_free_aligned(void *memory);
 
 static inline int32_t jm_blocks(int32_t rows) { return (rows + 15) / 16; }
 static inline int64_t jm_codes_stride(int32_t columns) { return ((int64_t)columns + 3) / 4 * 4; }
@@ -57,10 +65,16 @@ void jm_linear_quantised(const jm_matrix *w, const int8_t *codes, const float *s
 void jm_quantise(const float *x, int64_t ldx, int32_t R, int32_t K, int8_t *codes, float *scale,
                  int32_t *sums);
 
-/* y = norm(x + add) * weight + bias over D; eps 1e-5; rows D apart. add may be NULL; y may be x
- * or add. */
-void jm_layer_norm(float *y, const float *x, const float *add, const float *weight,
-                   const float *bias, int32_t R, int32_t D);
+/* y = norm(x + add) * weight + bias over D; rows D apart. add may be NULL; y may be x or add. No
+ * bias: by the root mean square alone, without taking off the mean. */
+void jm_norm(float *y, const float *x, const float *add, const float *weight, const float *bias,
+             float epsilon, int32_t R, int32_t D);
+
+/* y[r][0..n) = act(y[r]) or, with a gate, act(y[r]) * gate[r]; rows ldy, ldg floats apart. JM_GELU
+ * is x times the normal distribution, JM_GELU_TANH its well-known approximation. Within 1e-6 of
+ * their value for |x| <= 3, within 5e-6 or 1e-12 elsewhere; what is not a number stays none. */
+void jm_activate(int32_t kind, float *y, int64_t ldy, const float *gate, int64_t ldg, int32_t R,
+                 int32_t n);
 
 /* y[r] = scale * W[ids[r]], rows of K floats end to end. */
 void jm_embed(const jm_matrix *table, const int32_t *ids, int32_t R, float scale, float *y);
@@ -71,16 +85,20 @@ void jm_select_rows(const jm_matrix *w, const int32_t *ids, int32_t count, void 
                     float *bias, jm_matrix *out);
 
 /* Keys and values of n places. Row t of head h stands at h * head + i_t * stride numbers, i_t =
- * index[t], or t where index is NULL. half: they are bfloat16 as jm_halve writes them. */
+ * index[t], or t where index is NULL. half: they are bfloat16 as jm_halve writes them. near: what
+ * is added to the scores by distance, near[h * near_head + t - q] for query q and place t, or NULL;
+ * 15 floats behind those are read too. */
 typedef struct {
     const void *keys, *values;
     int64_t head, stride;
     const int32_t *index;
     int32_t n, half;
+    const float *near;
+    int64_t near_head;
 } jm_memory;
 
 /* Attention of Q query rows over the same n keys. Heads of `size` floats lie end to end in a row:
- *   out[q][h] = sum_t softmax_t(scale * query[q][h] . key[t][h]) * value[t][h]
+ *   out[q][h] = sum_t softmax_t(scale * query[q][h] . key[t][h] + near) * value[t][h]
  * n = 0: zeros.
  * 0, or -1: no memory. */
 int jm_attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, int32_t size, float scale,
@@ -133,8 +151,9 @@ typedef struct {
     void (*linear_i8)(const jm_matrix *, const int8_t *, const float *, const int32_t *, int32_t,
                       float *, int64_t, int32_t, int32_t, int32_t);
     void (*quantise)(const float *, int64_t, int32_t, int32_t, int8_t *, float *, int32_t *);
-    void (*layer_norm)(float *, const float *, const float *, const float *, const float *, int32_t,
-                       int32_t);
+    void (*norm)(float *, const float *, const float *, const float *, const float *, float,
+                 int32_t, int32_t);
+    void (*activate)(int32_t, float *, int64_t, const float *, int64_t, int32_t, int32_t);
     void (*halve)(const float *, int64_t, int32_t, int32_t, uint16_t *, int64_t);
     void (*attend)(const float *, int64_t, int32_t, int32_t, int32_t, float, const jm_memory *,
                    float *, int64_t, float *);

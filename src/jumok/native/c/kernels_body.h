@@ -206,10 +206,10 @@ static void quantise(const float *x, int64_t ldx, int32_t R, int32_t K, int8_t *
     }
 }
 
-/* ---- layer norm ---- */
+/* ---- norms ---- */
 
-static void layer_norm(float *y, const float *x, const float *add, const float *weight,
-                       const float *bias, int32_t R, int32_t D) {
+static void norm(float *y, const float *x, const float *add, const float *weight, const float *bias,
+                 float epsilon, int32_t R, int32_t D) {
     for (int32_t r = 0; r < R; r++, x += D, y += D) {
         vf sum[4] = {v_set(0), v_set(0), v_set(0), v_set(0)},
            square[4] = {sum[0], sum[0], sum[0], sum[0]};
@@ -228,7 +228,8 @@ static void layer_norm(float *y, const float *x, const float *add, const float *
             sum[0] = sum[0] + v;
             v_store_n(y + i, v, n);
         }
-        const float average = v_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / (float)D;
+        const float all = v_sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+        const float average = bias ? all / (float)D : 0.0f;
         const vf mean = v_set(average);
         for (i = 0; i + 4 * LANES <= D; i += 4 * LANES) UNROLL
             for (int j = 0; j < 4; j++) {
@@ -241,15 +242,15 @@ static void layer_norm(float *y, const float *x, const float *add, const float *
         }
         float squares = v_sum((square[0] + square[1]) + (square[2] + square[3]));
         for (; i < D; i++) squares += (y[i] - average) * (y[i] - average);
-        const vf factor = v_set(1.0f / sqrtf(squares / (float)D + 1e-5f));
+        const vf factor = v_set(1.0f / sqrtf(squares / (float)D + epsilon));
         for (i = 0; i + LANES <= D; i += LANES) {
             const vf v = (v_load(y + i) - mean) * factor;
-            v_store(y + i, v_fma(v, v_load(weight + i), v_load(bias + i)));
+            v_store(y + i, v_fma(v, v_load(weight + i), bias ? v_load(bias + i) : v_set(0)));
         }
         if (i < D) {
             const vf v = (v_load_n(y + i, D - i) - mean) * factor;
-            v_store_n(y + i, v_fma(v, v_load_n(weight + i, D - i), v_load_n(bias + i, D - i)),
-                      D - i);
+            const vf shift = bias ? v_load_n(bias + i, D - i) : v_set(0);
+            v_store_n(y + i, v_fma(v, v_load_n(weight + i, D - i), shift), D - i);
         }
         if (add) add += D;
     }
@@ -312,6 +313,58 @@ INLINE vf v_sigmoid(vf x) {
 MAP(exp_all, v_exp)
 MAP(tanh_all, v_tanh)
 MAP(sigmoid_all, v_sigmoid)
+
+/* ---- activations ---- */
+
+/* x Phi(x) = max(x, 0) - |x| Phi(-|x|), and Phi(-a) = erfc(a / sqrt 2) / 2. Neither part loses
+ * digits where the other is small. erfc(z) = t exp(P(t) - z^2), t = 1 / (1 + z / 2), with P of
+ * Numerical Recipes 6.2: within 1.2e-7 of its value for every z >= 0. */
+INLINE vf v_gelu(vf x) {
+    const vf one = v_set(1.0f), a = v_abs(x), square = a * a;
+    const vf t = one / v_fma(a, v_set(0.353553391f), one);
+    vf p = v_set(0.17087277f);
+    p = v_fma(p, t, v_set(-0.82215223f));
+    p = v_fma(p, t, v_set(1.48851587f));
+    p = v_fma(p, t, v_set(-1.13520398f));
+    p = v_fma(p, t, v_set(0.27886807f));
+    p = v_fma(p, t, v_set(-0.18628806f));
+    p = v_fma(p, t, v_set(0.09678418f));
+    p = v_fma(p, t, v_set(0.37409196f));
+    p = v_fma(p, t, v_set(1.00002368f));
+    p = v_fma(p, t, v_set(-1.26551223f));
+    const vf tail = t * v_exp(v_fma(square, v_set(-0.5f), p));
+    return v_max(v_set(0), x) - a * v_set(0.5f) * tail;
+}
+
+/* x sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), which is x (1 + tanh(...)) / 2. */
+INLINE vf v_gelu_tanh(vf x) {
+    const vf z = v_fma(x * x, v_set(0.0713548162726f), v_set(1.59576912160573f));
+    return x * v_sigmoid(x * z);
+}
+
+INLINE vf v_silu(vf x) { return x * v_sigmoid(x); }
+INLINE vf v_relu(vf x) { return v_max(v_set(0), x); }
+
+#define ACTIVATE(F)                                                            \
+    for (int32_t i = 0; i < n; i += LANES) {                                   \
+        const int left = n - i < LANES ? n - i : LANES;                        \
+        vf v = F(left == LANES ? v_load(y + i) : v_load_n(y + i, left));       \
+        if (gate) v = v * (left == LANES ? v_load(gate + i) : v_load_n(gate + i, left)); \
+        put(y + i, v, NULL, 0, left);                                          \
+    }
+
+static void activate(int32_t kind, float *y, int64_t ldy, const float *gate, int64_t ldg, int32_t R,
+                     int32_t n) {
+    for (int32_t r = 0; r < R; r++, y += ldy) {
+        switch (kind) {
+            case JM_GELU: ACTIVATE(v_gelu) break;
+            case JM_GELU_TANH: ACTIVATE(v_gelu_tanh) break;
+            case JM_SILU: ACTIVATE(v_silu) break;
+            default: ACTIVATE(v_relu) break;
+        }
+        if (gate) gate += ldg;
+    }
+}
 
 static void add(float *y, const float *x, int64_t n) {
     int64_t i = 0;
@@ -444,6 +497,13 @@ INLINE void scores(const float *query, int64_t ldq, int32_t Q, const int size, c
     }
 }
 
+/* weight[q][t] += near[t - q]. */
+static void add_near(const float *near, int32_t Q, int32_t n, float *weight, int64_t ldw) {
+    for (int32_t q = 0; q < Q; q++, near--, weight += ldw)
+        for (int32_t t = 0; t < n; t += LANES)
+            v_store(weight + t, v_load(weight + t) + v_load(near + t));
+}
+
 /* y[q][0..P vectors) = factor[q] * sum_t weight[q][t] * row[t], for Q queries, but only `left`
  * numbers of it; Q, P and half constants. */
 INLINE void weigh_tile(const int Q, const int P, const int half, float *y, int64_t ldy,
@@ -509,13 +569,14 @@ INLINE rows_of copied(rows_of from, int32_t n, int64_t size, char *to) {
 }
 
 INLINE void attend_head(const float *query, int64_t ldq, int32_t Q, const int size, const int half,
-                        float scale, rows_of keys, rows_of values, int32_t n, float *out,
-                        int64_t ldo, float *weight) {
+                        float scale, rows_of keys, rows_of values, int32_t n, const float *near,
+                        float *out, int64_t ldo, float *weight) {
     const int64_t ldw = jm_attend_stride(n);
     float factor[JM_QUERIES];
     for (int32_t first = 0; first < Q; first += JM_QUERIES) {
         const int32_t some = Q - first < JM_QUERIES ? Q - first : JM_QUERIES;
         scores(query + first * ldq, ldq, some, size, half, scale, keys, n, weight, ldw);
+        if (near) add_near(near - first, some, n, weight, ldw);
         for (int32_t i = 0; i < some; i++)
             factor[i] = n ? 1.0f / exps(weight + i * ldw, n) : 0.0f;
         weigh(some, out + first * ldo, ldo, weight, ldw, values, n, size, half, factor);
@@ -534,18 +595,18 @@ static void attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, in
             k = copied(k, m->n, bytes, copies);
             v = copied(v, m->n, bytes, copies + m->n * bytes);
         }
-        const float *q = query + at;
+        const float *q = query + at, *near = m->near ? m->near + h * m->near_head : NULL;
         float *to = out + at;
         if (m->half && size == 64)
-            attend_head(q, ldq, Q, 64, 1, scale, k, v, m->n, to, ldo, weight);
+            attend_head(q, ldq, Q, 64, 1, scale, k, v, m->n, near, to, ldo, weight);
         else if (m->half)
-            attend_head(q, ldq, Q, size, 1, scale, k, v, m->n, to, ldo, weight);
+            attend_head(q, ldq, Q, size, 1, scale, k, v, m->n, near, to, ldo, weight);
         else if (size == 64)
-            attend_head(q, ldq, Q, 64, 0, scale, k, v, m->n, to, ldo, weight);
+            attend_head(q, ldq, Q, 64, 0, scale, k, v, m->n, near, to, ldo, weight);
         else if (size == 32)
-            attend_head(q, ldq, Q, 32, 0, scale, k, v, m->n, to, ldo, weight);
+            attend_head(q, ldq, Q, 32, 0, scale, k, v, m->n, near, to, ldo, weight);
         else
-            attend_head(q, ldq, Q, size, 0, scale, k, v, m->n, to, ldo, weight);
+            attend_head(q, ldq, Q, size, 0, scale, k, v, m->n, near, to, ldo, weight);
     }
 }
 
@@ -613,8 +674,9 @@ static int32_t top(const float *logits, int32_t n, int32_t first, const uint8_t 
 
 const jm_kernels *KERNELS(void) {
     static const jm_kernels table = {
-        linear_f32, linear_i8, quantise, layer_norm,  halve, attend,  weights,      sum_exp,
-        top,        add,       exp_all,  tanh_all,    sigmoid_all,   dot,     softmax, weighted_sum,
+        linear_f32, linear_i8, quantise, norm,     activate,    halve, attend,  weights,
+        sum_exp,    top,       add,      exp_all,  tanh_all,    sigmoid_all,    dot,
+        softmax,    weighted_sum,
     };
     return &table;
 }

@@ -63,6 +63,21 @@ static inline vf v_sums(const vf *p) {
     return (vf){v_sum(p[0]), v_sum(p[1]), v_sum(p[2]), v_sum(p[3])};
 }
 
+#ifdef __wasm_simd128__ /* WebAssembly multiplies pairs of 16-bit numbers */
+#include <wasm_simd128.h>
+
+typedef v128_t wi, ai;
+static inline wi w_load(const uint8_t *p) {
+    return wasm_v128_xor(wasm_v128_load(p), wasm_u8x16_const_splat(128));
+}
+static inline ai a_load(const int8_t *p) { return wasm_i16x8_extend_low_i8x16(wasm_v128_load32_splat(p)); }
+static inline vi dot4(vi acc, wi w, ai a) {
+    const v128_t low = wasm_i32x4_dot_i16x8(wasm_i16x8_extend_low_i8x16(w), a);
+    const v128_t high = wasm_i32x4_dot_i16x8(wasm_i16x8_extend_high_i8x16(w), a);
+    return acc + (vi)wasm_i32x4_shuffle(low, high, 0, 2, 4, 6) +
+           (vi)wasm_i32x4_shuffle(low, high, 1, 3, 5, 7);
+}
+#else
 typedef vi wi;
 typedef const int8_t *ai;
 static inline wi w_load(const uint8_t *p) {
@@ -76,5 +91,6 @@ static inline vi dot4(vi acc, wi w, ai a) { /* little endian: byte 0 of a lane i
     return acc + ((w & low) - half) * i_set(a[0]) + ((w >> 8 & low) - half) * i_set(a[1]) +
            ((w >> 16 & low) - half) * i_set(a[2]) + ((w >> 24 & low) - half) * i_set(a[3]);
 }
+#endif
 
 #include "kernels_body.h"

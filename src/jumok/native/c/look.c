@@ -5,10 +5,12 @@
  */
 #include "engine.h"
 
-/* The largest of the weights of one row, before the end of the sentence; of equals the first. */
+/* The largest of the weights of one row among the tokens of the text, which tags may stand around,
+ * and before the end of the sentence; of equals the first. */
 void jm_look_best(const jm_look *look, int32_t row, const float *weight, int32_t n, float share) {
-    int32_t best = 0;
-    for (int32_t t = 1; t + 1 < n; t++)
+    const int32_t end = n - 1 - look->behind;
+    int32_t best = look->before < n ? look->before : 0;
+    for (int32_t t = best + 1; t < end; t++)
         if (weight[t] > weight[best]) best = t;
     look->place[row] = best;
     look->weight[row] = n > 0 ? weight[best] * share : 0;

@@ -24,10 +24,10 @@ void *jm_allocate(size_t bytes) {
     if (rounded == 0) {
         rounded = 64;
     }
-    return aligned_alloc(64, rounded);
+    return jm_aligned(rounded);
 }
 
-void jm_release(void *memory) { free(memory); }
+void jm_release(void *memory) { jm_free_aligned(memory); }
 
 void jm_fail(jm_builder *b, const char *format, ...) {
     if (b->failed) {
@@ -134,7 +134,7 @@ static void find_all(jm_model *model, jm_builder *b) {
     model->arch = c->arch == JM_TRANSFORMER ? &jm_transformer : &jm_recurrent;
     jm_find_matrix(b, &model->source_embedding, c->source_vocab, c->width, 0, "source_embedding");
     jm_find_matrix(b, &model->target_embedding, c->target_vocab, c->width, 0, "target_embedding");
-    jm_find_matrix(b, &model->output, c->target_vocab, c->width, 0, "output");
+    jm_find_matrix(b, &model->output, c->target_vocab, c->width, c->logits_bias != 0, "output");
     if (!b->failed) {
         model->arch->build(model, b);
     }

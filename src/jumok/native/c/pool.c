@@ -61,6 +61,7 @@ static inline void relax(void) {
 #endif
 }
 
+#ifndef _WIN32
 /* In the child of a fork no thread of the pool is left. */
 static void after_fork(void) {
     pthread_mutex_init(&the_pool.lock, NULL);
@@ -68,6 +69,7 @@ static void after_fork(void) {
     the_pool.jobs = NULL;
     the_pool.threads = 0;
 }
+#endif
 
 static void work_on(job *j, jm_scratch *scratch) {
     for (;;) {
@@ -120,7 +122,9 @@ static void *helper(void *nothing) {
 static void have_helpers(void) {
     if (!the_pool.guarded) {
         the_pool.guarded = 1;
+#ifndef _WIN32 /* which has no fork */
         pthread_atfork(NULL, NULL, after_fork);
+#endif
     }
     pthread_attr_t detached;
     int64_t wanted = 0;

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+#include "kernels.h"
+
 #define ROWS 14     /* of a tile: 2 x 14 sums stay in registers */
 #define LANES 16    /* floats of a vector */
 #define COLUMNS 32  /* of a tile */
@@ -33,10 +35,8 @@
 
 int jm_product_level(void) {
 #ifdef HAVE_PRODUCTS
-    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
-        !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
-        return 0;
-    return __builtin_cpu_supports("avx512bf16") ? 2 : 1;
+    if (!(jm_cpu() & 1 << JM_AVX512)) return 0;
+    return jm_cpu() & JM_CPU_BF16 ? 2 : 1;
 #else
     return 0;
 #endif
@@ -44,7 +44,7 @@ int jm_product_level(void) {
 
 int jm_product_pays(void) {
 #ifdef HAVE_PRODUCTS
-    return jm_product_level() > 0 && !__builtin_cpu_is("intel");
+    return jm_product_level() > 0 && !(jm_cpu() & JM_CPU_INTEL);
 #else
     return 0;
 #endif

@@ -17,18 +17,20 @@ static int32_t stripes_of(int32_t n) { return (n + JM_STRIPE - 1) / JM_STRIPE; }
 
 int jm_projection_make(jm_projection *p, int32_t rows, int32_t k, int list, int shared) {
     const int32_t N = p->matrix.rows + p->own, stripes = stripes_of(N);
-    const size_t logits = (size_t)N;
+    const size_t copies = list ? 1 : p->members ? (size_t)p->members->count : 0;
+    const size_t logits = copies * LIST_ROWS * (size_t)N;
     const size_t R = (size_t)rows, codes = R * (size_t)jm_codes_stride(p->matrix.columns);
     p->most = rows;
     p->k = k;
-    p->groups = !shared || list ? 1 : stripes < GROUPS ? stripes : GROUPS;
+    p->groups = !shared || copies ? 1 : stripes < GROUPS ? stripes : GROUPS;
     const size_t lists = (size_t)p->groups * R;
-    const size_t numbers = 2 * (size_t)stripes * R + 3 * R + lists + 2 * lists * (size_t)k +
-                           (list ? LIST_ROWS * logits : 0);
+    const size_t told = p->tells ? (size_t)stripes * R + (2 * JM_RECORD_TOP + 1) * lists : 0;
+    const size_t numbers =
+        2 * (size_t)stripes * R + 3 * R + lists + 2 * lists * (size_t)k + logits + told;
     p->memory = jm_allocate(numbers * sizeof(float) + codes);
     if (!p->memory) return -1;
     p->logits = p->memory;
-    p->max = p->logits + (list ? LIST_ROWS * logits : 0);
+    p->max = p->logits + logits;
     p->sum = p->max + (size_t)stripes * R;
     p->forced = p->sum + (size_t)stripes * R;
     p->scale = p->forced + R;
@@ -36,7 +38,11 @@ int jm_projection_make(jm_projection *p, int32_t rows, int32_t k, int list, int 
     p->ids = (int32_t *)(p->values + lists * (size_t)k);
     p->found = p->ids + lists * (size_t)k;
     p->sums = p->found + lists;
-    p->codes = (int8_t *)(p->sums + R);
+    p->spread = (float *)(p->sums + R);
+    p->best_values = p->spread + (p->tells ? (size_t)stripes * R : 0);
+    p->best_ids = (int32_t *)(p->best_values + (p->tells ? JM_RECORD_TOP * lists : 0));
+    p->best_found = p->best_ids + (p->tells ? JM_RECORD_TOP * lists : 0);
+    p->codes = (int8_t *)(p->best_found + (p->tells ? lists : 0));
     return 0;
 }
 
@@ -87,6 +93,21 @@ static void look_for_phrases(const jm_pick *pick, int32_t first, int32_t n, cons
     }
 }
 
+/* What the whole row thinks, before anything is banned: its best pieces, and
+ * spread = sum of exp(l - max) (l - max), of which the entropy is made. */
+static void tell(jm_projection *p, int64_t at, int64_t list, int32_t first, int32_t n,
+                 const float *logits) {
+    float exps[JM_STRIPE] = {0};
+    for (int32_t i = 0; i < n; i++) exps[i] = logits[i] - p->max[at];
+    jm_exp(exps, exps, n);
+    double sum = 0;
+    for (int32_t i = 0; i < n; i++) sum += (double)exps[i] * (double)(logits[i] - p->max[at]);
+    p->spread[at] = (float)sum;
+    p->best_found[list] =
+        jm_top(logits, n, first, NULL, JM_RECORD_TOP, p->best_values + list * JM_RECORD_TOP,
+               p->best_ids + list * JM_RECORD_TOP, p->best_found[list]);
+}
+
 static void look_at(const whole *w, int32_t group, int32_t r, int32_t stripe, int32_t n,
                     float *logits) {
     jm_projection *p = w->p;
@@ -94,6 +115,7 @@ static void look_at(const whole *w, int32_t group, int32_t r, int32_t stripe, in
     const int32_t first = stripe * JM_STRIPE, forced = pick->forced - first;
     const int64_t at = (int64_t)stripe * w->R + r, list = (int64_t)group * w->R + r;
     jm_sum_exp(logits, n, &p->max[at], &p->sum[at]);
+    if (p->tells) tell(p, at, list, first, n, logits);
     if (pick->forced >= 0) {
         if (forced >= 0 && forced < n) p->forced[r] = logits[forced];
         return;
@@ -134,6 +156,7 @@ static void do_group(void *argument, int32_t group, jm_scratch *scratch) {
         return;
     }
     memset(p->found + (int64_t)group * R, 0, (size_t)R * sizeof *p->found);
+    if (p->tells) memset(p->best_found + (int64_t)group * R, 0, (size_t)R * sizeof *p->best_found);
     for (int32_t i = first; i < last; i++) {
         const int32_t n = i + 1 < stripes ? JM_STRIPE : N - i * JM_STRIPE;
         const jm_matrix part = part_of(&p->matrix, i * JM_STRIPE, n);
@@ -147,24 +170,47 @@ static void do_group(void *argument, int32_t group, jm_scratch *scratch) {
     }
 }
 
-/* The best k of all groups; the lists are in order of ids, so of equals the earlier one stays
- * first. */
-static void merge(jm_projection *p, int32_t R, int32_t r, jm_pick *pick) {
-    pick->found = 0;
-    for (int32_t g = 0; g < p->groups; g++) {
-        const int64_t list = (int64_t)g * R + r;
-        const float *values = p->values + list * p->k;
-        for (int32_t j = 0; j < p->found[list]; j++) {
-            int32_t at = pick->found < p->k ? pick->found : p->k - 1;
-            if (pick->found == p->k && !(values[j] > pick->values[at])) break;
-            for (; at > 0 && values[j] > pick->values[at - 1]; at--) {
-                pick->values[at] = pick->values[at - 1];
-                pick->ids[at] = pick->ids[at - 1];
+/* The best k of some lists of k, each `stride` behind the one before: how many there are. The lists
+ * are in order of ids, so of equals the earlier one stays first. */
+static int32_t merge(int32_t lists, int64_t stride, int32_t k, const int32_t *counts,
+                     const float *from, const int32_t *from_ids, float *values, int32_t *ids) {
+    int32_t found = 0;
+    for (int32_t g = 0; g < lists; g++) {
+        const float *one = from + g * stride * k;
+        for (int32_t j = 0; j < counts[g * stride]; j++) {
+            int32_t at = found < k ? found : k - 1;
+            if (found == k && !(one[j] > values[at])) break;
+            for (; at > 0 && one[j] > values[at - 1]; at--) {
+                values[at] = values[at - 1];
+                ids[at] = ids[at - 1];
             }
-            pick->values[at] = values[j];
-            pick->ids[at] = p->ids[list * p->k + j];
-            if (pick->found < p->k) pick->found++;
+            values[at] = one[j];
+            ids[at] = from_ids[g * stride * k + j];
+            if (found < k) found++;
         }
+    }
+    return found;
+}
+
+void jm_opinion(const jm_projection *p, int32_t R, int32_t r, float *entropy, float *log_probs,
+                int32_t *ids) {
+    const int32_t stripes = stripes_of(p->matrix.rows);
+    double largest = -INFINITY, total = 0, spread = 0;
+    for (int32_t i = 0; i < stripes; i++)
+        if ((double)p->max[i * (int64_t)R + r] > largest) largest = p->max[i * (int64_t)R + r];
+    for (int32_t i = 0; i < stripes; i++) {
+        const int64_t at = i * (int64_t)R + r;
+        const double down = (double)p->max[at] - largest, share = exp(down);
+        total += share * (double)p->sum[at];
+        spread += share * ((double)p->spread[at] + down * (double)p->sum[at]);
+    }
+    const int32_t found = merge(p->groups, R, JM_RECORD_TOP, p->best_found + r,
+                                p->best_values + (int64_t)r * JM_RECORD_TOP,
+                                p->best_ids + (int64_t)r * JM_RECORD_TOP, log_probs, ids);
+    *entropy = (float)(log(total) - spread / total);
+    for (int32_t j = 0; j < JM_RECORD_TOP; j++) {
+        log_probs[j] = j < found ? (float)(((double)log_probs[j] - largest) - log(total)) : -INFINITY;
+        if (j >= found) ids[j] = -1;
     }
 }
 
@@ -184,7 +230,9 @@ static int32_t project_whole(jm_projection *p, const float *features, int32_t R,
             picks[r].values[0] = p->forced[r];
             picks[r].ids[0] = picks[r].forced;
         } else {
-            merge(p, R, r, &picks[r]);
+            picks[r].found =
+                merge(p->groups, R, p->k, p->found + r, p->values + (int64_t)r * p->k,
+                      p->ids + (int64_t)r * p->k, picks[r].values, picks[r].ids);
         }
         if (normalise(&picks[r], p->max + r, p->sum + r, R, stripes_of(p->matrix.rows))) return r;
     }
@@ -270,10 +318,127 @@ static int32_t project_lists(jm_projection *p, const float *features, int32_t R,
     return -1;
 }
 
+/* ---- an ensemble ---- */
+
+typedef struct {
+    jm_projection *p;
+    jm_pick *picks; /* of the rows at hand */
+    atomic_int bad; /* the first of them whose numbers are not finite, or a large number */
+} mixture;
+
+/* log of the sum of exp over a whole row. */
+static double log_sum_of(const float *logits, int32_t N) {
+    double largest = -INFINITY, total = 0;
+    for (int32_t first = 0; first < N; first += JM_STRIPE) {
+        float max, sum;
+        jm_sum_exp(logits + first, N - first < JM_STRIPE ? N - first : JM_STRIPE, &max, &sum);
+        if (max > largest) {
+            total *= exp(largest - (double)max);
+            largest = max;
+        }
+        total += (double)sum * exp((double)max - largest);
+    }
+    return largest + log(total);
+}
+
+/* The first of the members' logits of some ids become those of the ensemble: with a_k = log P_k,
+ *   probabilities: log sum_k w_k exp(a_k)      logs: sum_k w_k a_k
+ * `less` is taken away from each member's logits: log Z_k - log w_k, or log Z_k. */
+static void mix(const jm_members *m, float *logits, int64_t stride, int32_t n, const float *less) {
+    float top[JM_STRIPE], sum[JM_STRIPE], part[JM_STRIPE];
+    if (m->mean == JM_LOGS) {
+        for (int32_t i = 0; i < n; i++) sum[i] = 0;
+        for (int32_t k = 0; k < m->count; k++)
+            for (int32_t i = 0; i < n; i++)
+                sum[i] += m->weights[k] * (logits[k * stride + i] - less[k]);
+        memcpy(logits, sum, (size_t)n * sizeof *sum);
+        return;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        top[i] = logits[i] - less[0];
+        sum[i] = 0;
+    }
+    for (int32_t k = 1; k < m->count; k++)
+        for (int32_t i = 0; i < n; i++) {
+            const float a = logits[k * stride + i] - less[k];
+            top[i] = a > top[i] ? a : top[i];
+        }
+    for (int32_t k = 0; k < m->count; k++) {
+        for (int32_t i = 0; i < n; i++) part[i] = (logits[k * stride + i] - less[k]) - top[i];
+        jm_exp(part, part, n);
+        jm_add(sum, part, n);
+    }
+    for (int32_t i = 0; i < n; i++) logits[i] = top[i] + logf(sum[i]);
+}
+
+/* One row: the members' logits to those of the ensemble, and the best pieces of them. */
+static void do_mixture(void *argument, int32_t row, jm_scratch *scratch) {
+    mixture *w = argument;
+    jm_projection *p = w->p;
+    const jm_members *m = p->members;
+    jm_pick *pick = &w->picks[row];
+    const int32_t N = p->matrix.rows, stripes = stripes_of(N);
+    const int64_t stride = (int64_t)LIST_ROWS * N;
+    float *logits = p->logits + (int64_t)row * N, less[JM_MOST_MEMBERS];
+    float *max = p->max + (int64_t)row * stripes, *sum = p->sum + (int64_t)row * stripes;
+    const jm_filter *f = p->filter;
+    int finite = 1;
+    (void)scratch;
+    for (int32_t k = 0; k < m->count; k++) {
+        const double weight = m->mean == JM_LOGS ? 0 : log((double)m->weights[k]);
+        less[k] = (float)(log_sum_of(logits + k * stride, N) - weight);
+        finite &= isfinite(less[k]);
+    }
+    pick->found = 0;
+    for (int32_t i = 0; i < stripes && finite; i++) {
+        const int32_t first = i * JM_STRIPE, n = N - first < JM_STRIPE ? N - first : JM_STRIPE;
+        const uint8_t *mask = i ? NULL : f->mask[pick->state][pick->room][pick->no_end];
+        float *here = logits + first;
+        mix(m, here, stride, n, less);
+        jm_sum_exp(here, n, &max[i], &sum[i]);
+        if (pick->forced >= first && pick->forced < first + n) {
+            pick->found = 1;
+            pick->values[0] = here[pick->forced - first];
+            pick->ids[0] = pick->forced;
+        }
+        if (pick->forced >= 0 || (i && !f->learned[pick->state][pick->room][pick->no_end])) continue;
+        if (pick->bans || pick->wants) look_for_phrases(pick, first, n, mask, here);
+        pick->found = jm_top(here, n, first, mask, p->k, pick->values, pick->ids, pick->found);
+    }
+    if (!finite || normalise(pick, max, sum, 1, stripes)) {
+        int before = atomic_load(&w->bad);
+        while (row < before && !atomic_compare_exchange_weak(&w->bad, &before, row)) {
+        }
+    }
+}
+
+static int32_t project_members(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
+                               jm_worker *worker) {
+    const jm_members *m = p->members;
+    const int32_t N = p->matrix.rows;
+    for (int32_t first = 0; first < R; first += LIST_ROWS) {
+        const int32_t rows = R - first < LIST_ROWS ? R - first : LIST_ROWS;
+        const float *own = features;
+        for (int32_t k = 0; k < m->count; k++) {
+            const jm_matrix *output = &m->models[k]->output;
+            const int64_t D = output->columns;
+            jm_apply(worker, output, own + first * D, D, rows, p->logits + (int64_t)k * LIST_ROWS * N,
+                     N, 0);
+            own += R * D;
+        }
+        if (worker->failed) return -1;
+        mixture w = {p, picks + first, LIST_ROWS};
+        jm_share(worker, rows, do_mixture, &w);
+        if (w.bad < LIST_ROWS) return first + w.bad;
+    }
+    return -1;
+}
+
 static int32_t project(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
                        jm_worker *worker) {
     for (int32_t r = 0; r < R; r++)
         for (int32_t j = 0; j < picks[r].wants; j++) picks[r].wanted_values[j] = -INFINITY;
+    if (p->members) return project_members(p, features, R, picks, worker);
     return R > 0 && picks[0].list ? project_lists(p, features, R, picks, worker)
                                   : project_whole(p, features, R, picks, worker);
 }

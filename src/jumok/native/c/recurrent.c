@@ -42,6 +42,7 @@ typedef struct {
     float *work; /* for `room` rows */
     int64_t room;
     int32_t *groups; /* Luong: rows of one sentence begin here */
+    const jm_sources *seen; /* where someone looks inside, else NULL */
 } recurrent_state;
 
 /* ---- parts ---- */
@@ -378,6 +379,28 @@ static int keep_memory(recurrent_state *s, const jm_sources *sources, jm_worker 
     return JM_OK;
 }
 
+/* Someone looks: the states of the encoder, and where the decoder starts, perhaps from elsewhere. */
+static void see_start(const recurrent_state *s, const jm_sources *sources)
+{
+    const int64_t D = s->model->config.width, B = sources->count;
+    const int64_t each = s->parts->layers * s->parts->parts;
+    const jm_probe *probe = sources->probe;
+    for (int32_t i = 0; i < B; i++) {
+        float *bridge = jm_record_of(s->model, sources, i, JM_BRIDGE, 0, 0);
+        for (int64_t n = 0; n < each; n++) {
+            float *start = s->last.hidden + (n * B + i) * D;
+            if (probe->edits != NULL && probe->edits->bridge != NULL) {
+                memcpy(start, probe->edits->bridge + n * D, (size_t)D * sizeof(float));
+            }
+            if (bridge != NULL) {
+                memcpy(bridge + n * D, start, (size_t)D * sizeof(float));
+            }
+        }
+        jm_record_rows(s->model, sources, i, JM_ENCODER, 0, 0, 0, (int32_t)length_of(sources, i),
+                       s->memory + sources->offsets[i] * D);
+    }
+}
+
 static int begin(const jm_model *model, const jm_sources *sources, int32_t width, jm_worker *worker,
                  void **state, int32_t *bad)
 {
@@ -395,6 +418,10 @@ static int begin(const jm_model *model, const jm_sources *sources, int32_t width
     int result = s->memory == NULL ? JM_NO_MEMORY : reserve_states(s, &s->last, B);
     if (result == JM_OK) {
         result = encode(model, sources, s->memory, s->last.hidden, worker);
+    }
+    if (result == JM_OK && sources->probe != NULL) {
+        s->seen = sources;
+        see_start(s, sources);
     }
     if (result == JM_OK && is_luong(model)) {
         result = keep_memory(s, sources, worker);
@@ -419,7 +446,7 @@ typedef struct {
     const jm_rows *rows;
     const float *asks; /* (R, D) */
     float *joined;     /* (R, 2 D), the context first */
-    atomic_int failed;
+    atomic_int failed, blind; /* blind: as in a worker */
 } looking;
 
 /* score = v_a . tanh(ask + key), then the softmax and the sum. */
@@ -446,6 +473,34 @@ static int attend_concat(const looking *at, int64_t row, int64_t first, int32_t 
     return 0;
 }
 
+/* Where someone looks: one row of the sentence whose states begin at `first`. */
+static int see_row(looking *at, int64_t row, int64_t first, int32_t count, jm_scratch *scratch)
+{
+    const recurrent_state *s = at->state;
+    const int64_t D = s->model->config.width;
+    const jm_seen a = {.model = s->model,
+                       .sources = s->seen,
+                       .sentence = at->rows->sentence[row],
+                       .kind = JM_CROSS,
+                       .first = at->rows->time,
+                       .Q = 1,
+                       .query = at->asks + row * D,
+                       .memory = {.keys = s->keys + first * D,
+                                  .values = s->memory + first * D,
+                                  .stride = D,
+                                  .n = count},
+                       .scale = 1,
+                       .v = s->model->config.score == JM_SCORE_CONCAT ? s->parts->v_a : NULL,
+                       .look = at->rows->look,
+                       .row = (int32_t)row,
+                       .out = at->joined + row * 2 * D};
+    const int code = jm_attend_seen(&a, scratch);
+    if (code == JM_NO_KEY) {
+        atomic_store(&at->blind, a.sentence + 1);
+    }
+    return code == JM_NO_MEMORY;
+}
+
 static void look(void *argument, int32_t group, jm_scratch *scratch)
 {
     looking *at = argument;
@@ -454,7 +509,11 @@ static void look(void *argument, int32_t group, jm_scratch *scratch)
     const int64_t first = s->offsets[at->rows->sentence[row]];
     const int32_t count = (int32_t)(s->offsets[at->rows->sentence[row] + 1] - first);
     int failed = 0;
-    if (s->model->config.score == JM_SCORE_CONCAT) {
+    if (s->seen != NULL) {
+        for (int64_t r = row; r < behind && !failed; r++) {
+            failed = see_row(at, r, first, count, scratch);
+        }
+    } else if (s->model->config.score == JM_SCORE_CONCAT) {
         for (int64_t r = row; r < behind && !failed; r++) {
             failed = attend_concat(at, r, first, count, scratch);
         }
@@ -502,6 +561,9 @@ static int attentional(recurrent_state *s, const jm_rows *rows, const float *top
     }
     jm_apply(worker, &s->parts->w_c, joined, 2 * D, rows->count, features, D, 0);
     jm_tanh(features, features, R * D);
+    if (atomic_load(&at.blind) && !worker->blind) {
+        worker->blind = atomic_load(&at.blind);
+    }
     return atomic_load(&at.failed) ? JM_NO_MEMORY : JM_OK;
 }
 
@@ -569,10 +631,18 @@ static int step(void *state, const jm_rows *rows, float *features, jm_worker *wo
         x = next_h;
     }
     int result = JM_OK;
+    for (int64_t r = 0; r < R && s->seen != NULL; r++) {
+        jm_record_rows(s->model, s->seen, rows->sentence[r], JM_DECODER, 0, 0, rows->time, 1,
+                       x + r * D);
+    }
     if (is_luong(s->model)) {
         result = attentional(s, rows, x, old, joined, features, worker);
     } else {
         memcpy(features, x, (size_t)(R * D) * sizeof(float));
+    }
+    for (int64_t r = 0; r < R && s->seen != NULL; r++) {
+        jm_record_rows(s->model, s->seen, rows->sentence[r], JM_OUT, JM_CROSS, 0, rows->time, 1,
+                       features + r * D);
     }
     if (s->next.attentional != NULL) {
         memcpy(s->next.attentional, features, (size_t)(R * D) * sizeof(float));

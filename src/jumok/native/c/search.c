@@ -48,6 +48,7 @@ typedef struct {
     float log_prob;
 } way;
 
+enum { SPARE = 4 }; /* ways on from one hypothesis that a tree shows beyond W: an end, and rejected ones */
 enum { FEW = 10 }; /* one row for every hypothesis costs as much as so many rows read for one */
 
 typedef struct {
@@ -69,6 +70,7 @@ typedef struct {
     jm_projection projection;
     jm_look look; /* place NULL: no one asks */
     jm_sources sources;
+    jm_probe probe; /* read if someone looks inside */
     void **memory;
     int32_t pieces, room, failed;
 } search;
@@ -119,17 +121,22 @@ static void take_sources(search *s, const int32_t *order) {
     int32_t *ids = take(s, (size_t)total, sizeof *ids),
             *limits = take(s, (size_t)s->B, sizeof *limits);
     int64_t *offsets = take(s, (size_t)s->B + 1, sizeof *offsets);
+    const int32_t *moved = batch->edits ? batch->edits->source_positions : NULL;
+    int32_t *positions = moved ? take(s, (size_t)total, sizeof *positions) : NULL;
     if (s->failed) return;
     for (int32_t i = 0; i < s->B; i++) {
         const int64_t from = batch->offsets[order[i]], n = batch->offsets[order[i] + 1] - from;
         memcpy(ids + offsets[i], batch->ids + from, (size_t)n * sizeof *ids);
+        if (moved) memcpy(positions + offsets[i], moved + from, (size_t)n * sizeof *positions);
         offsets[i + 1] = offsets[i] + n;
         limits[i] = s->beams[i].limit;
         s->now.sentence[i] = s->now.parent[i] = i;
         s->now.token[i] = JM_BOS;
     }
     s->now.count = s->B;
-    s->sources = (jm_sources){s->B, ids, offsets, limits};
+    s->probe = (jm_probe){batch->edits, batch->recording, order, positions};
+    s->sources = (jm_sources){s->B, ids, offsets, limits,
+                              batch->edits || batch->recording ? &s->probe : NULL};
 }
 
 /* Memory for `count` rows of the output matrix, and those rows in it. */
@@ -241,7 +248,9 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
     s->W = scores ? 1 : plan->options->beam;
     const size_t R = (size_t)s->B * (size_t)s->W;
     const int32_t wide = plan->phrasing ? s->W + 1 : 2 * s->W;
-    const int32_t k = s->W == 1 ? 1 : wide < V ? wide : V;
+    const int32_t spare = !scores && plan->batch->tree ? s->W + SPARE : 0; /* what it shows besides */
+    const int32_t asked = spare > wide ? spare : s->W == 1 && !spare ? 1 : wide;
+    const int32_t k = asked < V ? asked : V;
     const int lists = !scores && plan->batch->shortlist != NULL;
     if (R > INT32_MAX) return -1;
     take_beams(s, order, scores);
@@ -256,6 +265,8 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
     if (!scores && plan->options->align) {
         s->look.layer = plan->options->align - 1;
         s->look.head = plan->options->align_head - 1;
+        s->look.before = plan->options->align_before;
+        s->look.behind = plan->options->align_behind;
         s->look.place = take(s, R, sizeof *s->look.place);
         s->look.weight = take(s, R, sizeof *s->look.weight);
     }
@@ -268,6 +279,9 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
     take_sources(s, order);
     s->projection.filter = plan->filter;
     s->projection.matrix = plan->model->output;
+    s->projection.members = plan->model->members;
+    s->projection.tells =
+        plan->batch->recording != NULL && plan->batch->recording->keep & JM_KEEP_STEPS;
     if (lists && !s->failed) take_lists(s);
     if (s->failed) return -1;
     return jm_projection_make(&s->projection, (int32_t)R, k, lists, worker->team != NULL);
@@ -384,6 +398,29 @@ static void grow_row(search *s, int32_t from, int32_t slot, int32_t token, doubl
     }
 }
 
+/* One way on into the tree, if there is one; where it is written, or -1. */
+static int64_t note_way(const search *s, int32_t row, int32_t token, float log_prob) {
+    jm_tree *tree = s->plan->batch->tree;
+    if (!tree) return -1;
+    const int64_t at = tree->count++;
+    if (at >= tree->room) return -1;
+    tree->step[at] = s->time;
+    tree->row[at] = row;
+    tree->token[at] = token;
+    tree->place[at] = -1;
+    tree->log_prob[at] = log_prob;
+    return at;
+}
+
+/* What becomes of a way on of this step: its place among those that live on, -2: it is an answer. */
+static void note_fate(const search *s, int64_t first, int32_t row, int32_t token, int32_t place) {
+    jm_tree *tree = s->plan->batch->tree;
+    for (int64_t at = first; tree && at < tree->count && at < tree->room; at++)
+        if (tree->row[at] == row && tree->token[at] == token) tree->place[at] = place;
+}
+
+static int64_t noted(const search *s) { return s->plan->batch->tree ? s->plan->batch->tree->count : 0; }
+
 /* The sentence whose rows are first..last takes its step: its ends are answers, the others go on.
  */
 static void grow_beam(search *s, int32_t first, int32_t last) {
@@ -391,7 +428,11 @@ static void grow_beam(search *s, int32_t first, int32_t last) {
     const int32_t begins = s->next.count, at_limit = s->time + 1 == b->limit;
     int32_t grown = 0;
     double leader = -INFINITY;
+    const int64_t tree = noted(s);
     memset(s->taken, 0, (size_t)(last - first) * sizeof *s->taken);
+    for (int32_t r = first; r < last && s->plan->batch->tree; r++)
+        for (int32_t j = 0; j < s->picks[r].found; j++)
+            note_way(s, r - first, s->picks[r].ids[j], s->picks[r].values[j]);
     for (int32_t n = 0; n < 2 * s->W && grown < s->W; n++) {
         int32_t best = -1;
         double total = -INFINITY;
@@ -409,9 +450,11 @@ static void grow_beam(search *s, int32_t first, int32_t last) {
             grown_branch(s, best, first, s->picks[best].ids[j], s->picks[best].values[j]);
         if (one.token == JM_EOS) {
             if (n < s->W) find_answer(s, b, one, 0);
+            if (n < s->W) note_fate(s, tree, best - first, one.token, -2);
             continue;
         }
         if (grown == 0) leader = total;
+        note_fate(s, tree, best - first, one.token, grown);
         b->history[(int64_t)s->time * s->W + grown] = one;
         grow_row(s, best, grown++, one.token, total);
     }
@@ -468,6 +511,8 @@ static int32_t order_ways(search *s, const beam *b, int32_t first, int32_t last)
             if (!known) add_way(s, &count, r, pick->wanted[j], pick->wanted_values[j]);
         }
     }
+    for (int32_t n = 0; n < count; n++)
+        note_way(s, s->ways[n].row - first, s->ways[n].token, s->ways[n].log_prob);
     qsort(s->ways, (size_t)count, sizeof *s->ways, better_way);
     memset(s->turns, 0, ((size_t)jm_phrases_size(g, b->number) + 1) * sizeof *s->turns);
     for (int32_t n = 0; n < count; n++) {
@@ -501,6 +546,7 @@ static void keep_at_limit(search *s, beam *b, int32_t begins, int32_t grown) {
 static void grow_banks(search *s, int32_t first, int32_t last) {
     beam *b = &s->beams[s->now.sentence[first]];
     const int32_t begins = s->next.count, at_limit = s->time + 1 == b->limit;
+    const int64_t tree = noted(s);
     const int32_t count = order_ways(s, b, first, last);
     int32_t grown = 0;
     for (int32_t n = 0; n < count && grown < b->width; n++) {
@@ -509,15 +555,18 @@ static void grow_banks(search *s, int32_t first, int32_t last) {
             s->ways[grown++] = w; /* not behind n */
             continue;
         }
-        if (n < b->width)
+        if (n < b->width) {
             find_answer(s, b, grown_branch(s, w.row, first, w.token, w.log_prob),
                         jm_phrases_bonus(s->plan->phrasing, b->number,
                                          progress_of(s, &s->now, w.row)));
+            note_fate(s, tree, w.row - first, w.token, -2);
+        }
     }
     qsort(s->ways, (size_t)grown, sizeof *s->ways, by_rank);
     for (int32_t i = 0; i < grown; i++) {
         const way *w = &s->ways[i];
         b->history[(int64_t)s->time * s->W + i] = grown_branch(s, w->row, first, w->token, w->log_prob);
+        note_fate(s, tree, w->row - first, w->token, i);
         grow_row(s, w->row, i, w->token, w->total);
     }
     if (at_limit) keep_at_limit(s, b, begins, grown);
@@ -598,6 +647,21 @@ static void ask(search *s, int scores) {
     if (s->plan->phrasing) ask_for_phrases(s);
 }
 
+/* What each row thought, and the log P of what it goes on with; a row is a sentence then. */
+static void record_steps(const search *s) {
+    const jm_model *model = s->plan->model;
+    for (int32_t r = 0; r < s->now.count; r++) {
+        const int32_t i = s->now.sentence[r];
+        float *part[JM_TOP_ID + 1];
+        for (int32_t p = JM_LOG_PROB; p <= JM_TOP_ID; p++)
+            part[p] = jm_record_of(model, &s->sources, i, p, 0, 0);
+        part[JM_LOG_PROB][s->time] = s->picks[r].values[0];
+        const int64_t at = (int64_t)s->time * JM_RECORD_TOP;
+        jm_opinion(&s->projection, s->now.count, r, part[JM_ENTROPY] + s->time,
+                   part[JM_TOP_LOG_PROB] + at, (int32_t *)part[JM_TOP_ID] + at);
+    }
+}
+
 /* Features, then the best pieces of each row. */
 static int look(search *s, void *state, int scores, jm_worker *worker, int32_t *bad) {
     const live *now = &s->now;
@@ -608,10 +672,15 @@ static int look(search *s, void *state, int scores, jm_worker *worker, int32_t *
     const int code = s->plan->model->arch->step(state, &rows, s->features, worker);
     *bad = s->beams[now->sentence[0]].number;
     if (code) return code;
+    if (worker->blind) {
+        *bad = s->beams[worker->blind - 1].number;
+        return JM_NO_KEY;
+    }
     ask(s, scores);
     const int32_t row = jm_project(&s->projection, s->features, now->count, s->picks, worker);
     jm_step_ends(worker);
     if (worker->failed || s->failed) return JM_NO_MEMORY;
+    if (row < 0 && s->projection.tells) record_steps(s);
     if (row < 0) return JM_OK;
     *bad = s->beams[now->sentence[row]].number;
     return JM_NOT_FINITE;
@@ -657,6 +726,10 @@ static int run(const jm_plan *plan, const int32_t *order, int32_t count, int sco
     if (code == JM_OK) {
         code = arch->begin(plan->model, &s.sources, s.W, worker, &state, bad);
         if (code && *bad >= 0) *bad = order[*bad];
+        if (code == JM_OK && worker->blind) {
+            *bad = order[worker->blind - 1];
+            code = JM_NO_KEY;
+        }
     }
     for (; code == JM_OK && s.now.count > 0; s.time++) {
         code = look(&s, state, scores, worker, bad);
@@ -666,6 +739,8 @@ static int run(const jm_plan *plan, const int32_t *order, int32_t count, int sco
         else
             advance(&s);
     }
+    for (int32_t i = 0; i < s.B && code == JM_OK && plan->batch->recording; i++)
+        jm_record_close(plan->model, &s.sources, i, scores ? s.beams[i].limit : s.beams[i].found[0].time + 1);
     if (state) arch->end(state);
     release(&s);
     return code;

@@ -85,6 +85,7 @@ typedef struct {
 typedef struct {
     const jm_filter *filter;
     jm_matrix matrix; /* V x D, or the rows that many shortlists have */
+    const jm_members *members; /* of an ensemble, which have matrices of their own, or NULL */
     int32_t own;      /* the most rows that a shortlist has besides */
     int32_t k;        /* pieces that are asked for of each row */
     int32_t groups;   /* tasks that the stripes of the vocabulary are shared out in */
@@ -97,7 +98,11 @@ typedef struct {
     int8_t *codes;
     float *scale;
     int32_t *sums;
-    float *logits; /* of shortlists (LIST_ROWS, matrix.rows + own) */
+    int32_t tells;      /* what each row thinks is noted too, for jm_opinion: */
+    float *spread;      /* (stripes, R) */
+    int32_t *best_found, *best_ids; /* (groups, R), (groups, R, JM_RECORD_TOP) */
+    float *best_values;
+    float *logits; /* of shortlists (LIST_ROWS, matrix.rows + own), of members (count, LIST_ROWS, V) */
     void *memory;
 } jm_projection;
 
@@ -109,6 +114,10 @@ void jm_projection_free(jm_projection *p);
 /* Fill picks (R) from features (R, D). The row whose numbers are not finite, or -1. */
 int32_t jm_project(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
                    jm_worker *worker);
+
+/* What row r of R thought, with `tells`: its entropy in nats, its JM_RECORD_TOP best pieces. */
+void jm_opinion(const jm_projection *p, int32_t R, int32_t r, float *entropy, float *log_probs,
+                int32_t *ids);
 
 /* ---- search.c: the beams of one sub-batch ---- */
 

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "kernels.h"
+
 #pragma GCC diagnostic ignored "-Wpsabi" /* vectors are handed to inline functions only */
 
 /* Here a product and its sum may be rounded once: a machine does it the same way each time. */
@@ -23,7 +25,6 @@ typedef uint32_t vu __attribute__((vector_size(64)));
 
 #define SPREAD(x) ((vf){0} + (x))
 #define LANES ((vu){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
-#define EPSILON 1e-5f
 #define MOST 16 /* vectors of the widest head */
 #define INLINE inline __attribute__((always_inline))
 
@@ -60,10 +61,8 @@ static inline row_keys keys_of(const jm_dropout *drop, int64_t row) {
 #undef TARGET
 
 static int level(void) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return 2;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
+    const int cpu = jm_cpu();
+    return cpu & 1 << JM_AVX512 ? 2 : cpu & 1 << JM_AVX2 ? 1 : 0;
 }
 
 #define CALL(f, ...) \

@@ -16,13 +16,14 @@ typedef struct {
 } jm_dropout;
 
 /* s = x + dropout(f + bias), y = (s - mean) * scale * weight + shift,
- * scale = 1 / sqrt(var + 1e-5). */
+ * scale = 1 / sqrt(var + epsilon). */
 typedef struct {
     const float *x, *f, *bias, *weight, *shift; /* (rows, width) twice, (width); bias or NULL */
     float *s, *y, *mean, *scale;                /* (rows, width) twice, (rows) twice */
     int64_t rows;
     int32_t width;
     jm_dropout drop;
+    float epsilon;
 } jm_add_norm;
 
 /* Its gradients; sums (3, width) gets those of weight, shift and bias, and begins with zeros. */

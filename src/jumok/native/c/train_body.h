@@ -97,7 +97,7 @@ static TARGET void NAME(add_norm)(const jm_add_norm *a) {
             vf v = NAME(load)(s + d, D - d, mean) - mean;
             squares += v * v;
         }
-        const float scale = 1.0f / sqrtf(NAME(sum)(squares) / (float)D + EPSILON);
+        const float scale = 1.0f / sqrtf(NAME(sum)(squares) / (float)D + a->epsilon);
         for (int32_t d = 0; d < D; d += 16) {
             vf v = (NAME(load)(s + d, D - d, 0.0f) - mean) * scale;
             v = v * NAME(load)(a->weight + d, D - d, 0.0f) + NAME(load)(a->shift + d, D - d, 0.0f);

@@ -17,7 +17,7 @@ from jumok.server.metrics import Metrics
 ID_BYTES = 16  # nobody guesses one
 ID = f"[0-9a-f]{{{2 * ID_BYTES}}}"
 LATER_S = 30  # after which someone may ask again
-LOOK_S, WAIT_S = 0.005, 1.0
+LOOK_S, WAIT_S, LATELY_S = 0.005, 1.0, 5.0
 
 
 class DocumentDesk:
@@ -39,6 +39,7 @@ class DocumentDesk:
         self._jobs: dict[str, DocumentJob] = {}
         self._arriving: dict[str, int] = {}
         self._folder: Path | None = None
+        self._met = -LATELY_S  # when a plain request was seen last
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="jumok-documents")
         metrics.documents_bytes.set_function(self.bytes)
 
@@ -86,11 +87,13 @@ class DocumentDesk:
             self.metrics.documents.labels(model=job.order.model, status=job.status).inc()
             self.metrics.document_segments.labels(model=job.order.model).inc(job.done)
 
-    def _give_way(self) -> None:
-        """Plain requests first; but a document goes on in the end, whatever comes."""
+    def _give_way(self) -> bool:
+        """Plain requests first; but a document goes on in the end, whatever comes. Was there one lately?"""
         until = time.monotonic() + WAIT_S
         while self._someone_waits() and time.monotonic() < until:
+            self._met = time.monotonic()
             time.sleep(LOOK_S)
+        return time.monotonic() < self._met + LATELY_S
 
     def find(self, id: str) -> DocumentJob | None:
         """The job of this id, if it is still here; it then stays for a while."""

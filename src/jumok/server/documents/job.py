@@ -6,8 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from jumok.decoding.translator import Translator
 from jumok.documents.report import DocumentReport, ReportCounts
@@ -20,12 +21,16 @@ from jumok.server.analysis import AnalysisCancelled, CancelFlag
 from jumok.server.documents.edited import carried_over
 from jumok.server.documents.rows import SegmentRow, SegmentRows
 from jumok.server.gates.problems import Problem, internal
+from jumok.terms.glossary import Glossary
+from jumok.terms.memory import TranslationMemory
 
 log = logging.getLogger("jumok.server")
 
 JobStatus = Literal["waiting", "running", "done", "failed"]
 SEGMENTS, CHARACTERS = 32, 4_000
-"""Of one block: few, so that plain requests wait no longer than for one of these."""
+"""Of one block, at most."""
+FEW = 4
+"""Segments of one while others ask: plain requests wait no longer than for one of these."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,14 @@ class DocumentOrder:
     format: KnownFormat
     model: str
     translator: Translator
+    glossary: Glossary | None = None
+    memory: TranslationMemory | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """How the model is asked."""
+        terms = {"glossary": self.glossary, "memory": self.memory}
+        return {"confidence": self.translator.is_calibrated} | {k: v for k, v in terms.items() if v}
 
     @property
     def languages(self) -> Languages:
@@ -60,8 +73,8 @@ class DocumentJob:
     id: str
     folder: Path
     order: DocumentOrder
-    give_way: Callable[[], None] = lambda: None
-    """Called between blocks: lets plain requests go first."""
+    give_way: Callable[[], bool] = lambda: False
+    """Called between blocks: lets plain requests go first, and says whether there are some these days."""
     status: JobStatus = "waiting"
     done: int = 0
     total: int | None = None
@@ -128,11 +141,10 @@ class DocumentJob:
         self.rows.fill(self._watched(reader.read(self.source)))  # what is broken is told before the work
         self.total, self._characters = self.rows.count(), self.rows.characters()
         self._began = time.monotonic()
-        model = self.order.translator
-        translator = SegmentTranslator(model, {"confidence": model.is_calibrated})
-        for block in small_blocks(reader.read(self.source)):
+        translator = SegmentTranslator(self.order.translator, self.order.options)
+        segments = iter(reader.read(self.source))
+        while block := next_block(segments, FEW if self.give_way() else SEGMENTS):
             self.flag.check()
-            self.give_way()
             answers = translator.answers(block, self.flag.progress)
             self.rows.answer(self.done, answers)
             for segment, answer in zip(block, answers, strict=True):
@@ -203,14 +215,12 @@ def bytes_in(folder: Path) -> int:
     return total
 
 
-def small_blocks(segments: Iterator[Segment]) -> Iterator[list[Segment]]:
-    """Segments in order, few at a time."""
+def next_block(segments: Iterator[Segment], most: int) -> list[Segment]:
+    """The next segments in order, few at a time; none at the end."""
     block, size = list[Segment](), 0
-    for segment in segments:
-        if block and (len(block) >= SEGMENTS or size + len(segment.source.text) > CHARACTERS):
-            yield block
-            block, size = [], 0
+    for segment in islice(segments, most):
         block.append(segment)
         size += len(segment.source.text)
-    if block:
-        yield block
+        if size >= CHARACTERS:
+            break
+    return block

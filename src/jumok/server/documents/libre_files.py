@@ -70,7 +70,8 @@ async def translate_file(request: Request, services: SharedServices) -> LibreFil
 def served_for(services: Services, source: str, target: str) -> ServedModel:
     """The first model for a pair of languages; `auto` will do where only one language can be meant."""
     if source == "auto":
-        sources = {served.source for served in services.models.values() if served.target == target}
+        every = [one for served in services.models.values() for one in served.directions]
+        sources = {one.source or "und" for one in every if (one.target or "und") == target}
         if len(sources) > 1:
             raise bad_field("source", "name the language of the file: several are loaded", status=400)
         source = next(iter(sources), source)

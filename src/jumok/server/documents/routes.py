@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import asdict
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
@@ -30,8 +31,9 @@ from jumok.server.events import EVENTS, Event, stream_endless
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.middleware import OCTETS, PARTS
 from jumok.server.gates.problems import Problem, bad_field, document, json_answer, request_id
-from jumok.server.schema import Name
+from jumok.server.schema import LanguageCode, Name
 from jumok.server.services import ServedModel, Services, SharedServices
+from jumok.terms.glossary import Glossary, parse_glossary
 
 router = api_router("documents")
 
@@ -62,7 +64,7 @@ BODY: dict[str, Any] = {
 
 
 @router.post("/v1/documents", status_code=202, response_model=DocumentOut, openapi_extra=BODY)
-async def post_document(
+async def post_document(  # noqa: PLR0913  each is a parameter of the address
     request: Request,
     services: SharedServices,
     model: Annotated[
@@ -70,13 +72,19 @@ async def post_document(
     ] = None,
     format: Annotated[FormatName | None, Query(description="If the file's name does not tell it.")] = None,
     name: Annotated[FileName | None, Query(description="What the file is called.")] = None,
+    to: Annotated[LanguageCode | None, Query(description="The language to translate into.")] = None,
+    from_language: Annotated[LanguageCode | None, Query(description="The language it is in.")] = None,
 ) -> Response:
-    """Takes a document: the file itself, or a form with a field `file`. The answer says its id."""
+    """Takes a document: the file itself, or a form with a field `file`. The answer says its id.
+
+    A form may bring a glossary along. The server's translation memory is used if it has one.
+    """
     first = services.model(model)  # a wrong one is told before the document is sent
 
     def choose(upload: Upload) -> tuple[ServedModel, str | None, str]:
         fields = upload.fields
         served = services.model(fields["model"]) if fields.get("model") else first
+        served = served.facing(to or fields.get("to"), from_language or fields.get("from_language"))
         return served, format or fields.get("format") or None, name or upload.name
 
     job = await take_document(request, services, choose)
@@ -101,8 +109,20 @@ async def take_document(
         shown = shown_name(name)
         known = await asyncio.to_thread(format_for, folder / "upload", shown, format)
         (folder / "upload").rename(source_in(folder, known))
-        order = DocumentOrder(shown, upload.size, known, served.name, served.translator)
+        terms = glossary_in(upload, services.limits.terms)
+        order = DocumentOrder(shown, upload.size, known, served.name, served.translator, terms, served.memory)
         return services.documents.begin(folder, order)
+
+
+def glossary_in(upload: Upload, most: int) -> Glossary | None:
+    """The glossary of a form, in the lines of a TSV; 422 for one that cannot be, or has too many terms."""
+    lines = upload.fields.get("glossary", "")
+    if not lines.strip():
+        return None
+    found = parse_glossary(lines.encode())
+    if len(found.terms) > most:
+        raise bad_field("glossary", f"it has {len(found.terms)} terms, and {most} are the most")
+    return found
 
 
 def format_for(path: FilePath, name: str, format: str | None) -> KnownFormat:
@@ -236,6 +256,7 @@ def segment_fields(row: SegmentRow) -> dict[str, Any]:
         "target": row.target,
         "outcome": row.outcome,
         "doubts": list(row.doubts),
+        "words": [] if row.edited else [asdict(word) for word in row.words],
         "edited": row.edited,
     }
 

@@ -9,6 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from jumok.decoding.results import WordDoubt
+from jumok.documents.journal import parse_words, word_fields
 from jumok.documents.report import Outcome, SegmentAnswer
 from jumok.formats.segments import MarkedText, Segment, Tag
 
@@ -18,11 +20,12 @@ PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 CREATE TABLE segments (
     n INTEGER PRIMARY KEY, place TEXT NOT NULL, source TEXT NOT NULL, target TEXT, tags TEXT NOT NULL,
-    outcome TEXT, doubts TEXT NOT NULL DEFAULT '[]', edited INTEGER NOT NULL DEFAULT 0
+    outcome TEXT, doubts TEXT NOT NULL DEFAULT '[]', words TEXT NOT NULL DEFAULT '[]',
+    edited INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX doubtful ON segments (n) WHERE doubts != '[]';
+CREATE INDEX doubtful ON segments (n) WHERE doubts != '[]' OR words != '[]';
 """
-COLUMNS = "n, place, source, target, tags, outcome, doubts, edited"
+COLUMNS = "n, place, source, target, tags, outcome, doubts, words, edited"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class SegmentRow:
     outcome: Outcome | None
     """None: its turn has not come."""
     doubts: tuple[str, ...]
+    words: tuple[WordDoubt, ...]
+    """The doubtful ones of the model's translation."""
     edited: bool
     """A person wrote the translation."""
 
@@ -92,7 +97,8 @@ class SegmentRows:
             for n, one in enumerate(answers, start=first):
                 doubts = json.dumps(one.doubts, ensure_ascii=False)
                 self._table.execute(
-                    "UPDATE segments SET outcome = ?, doubts = ? WHERE n = ?", (one.outcome, doubts, n)
+                    "UPDATE segments SET outcome = ?, doubts = ?, words = ? WHERE n = ?",
+                    (one.outcome, doubts, json.dumps(word_fields(one.words)), n),
                 )
                 if one.target is not None:
                     self._table.execute(
@@ -136,14 +142,15 @@ class SegmentRows:
             return self._table.execute(query, values).fetchall()
 
 
-DOUBTFUL = {False: "", True: " WHERE doubts != '[]'"}
+DOUBTFUL = {False: "", True: " WHERE doubts != '[]' OR words != '[]'"}
 
 
 def make_row(*columns: Any) -> SegmentRow:
     """A row as the table holds it."""
-    n, where, source, target, tags, outcome, doubts, edited = columns
-    found = tuple(Tag(*tag) for tag in json.loads(tags))
-    return SegmentRow(n, where, source, target, found, outcome, tuple(json.loads(doubts)), bool(edited))
+    n, where, source, target, tags, outcome, doubts, words, edited = columns
+    found, why = tuple(Tag(*tag) for tag in json.loads(tags)), tuple(json.loads(doubts))
+    which = parse_words(json.loads(words))
+    return SegmentRow(n, where, source, target, found, outcome, why, which, bool(edited))
 
 
 def tags_json(text: MarkedText) -> str:

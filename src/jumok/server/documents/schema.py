@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from jumok.server.schema import AnswerPart, Name, ProblemOut, RequestBody
+from jumok.server.documents.upload import FIELD_BYTES
+from jumok.server.schema import AnswerPart, LanguageCode, Name, ProblemOut, RequestBody, WordDoubtOut
 
 LONGEST = 100_000  # characters of a segment that a person may write
 FormatName = Annotated[str, Field(min_length=1, max_length=32)]
@@ -19,6 +20,12 @@ class DocumentForm(BaseModel):
     file: Annotated[bytes, Field(min_length=1, json_schema_extra={"format": "binary"})]
     model: Name | None = None
     format: FormatName | None = None
+    glossary: Annotated[
+        str | None,
+        Field(max_length=FIELD_BYTES, description="Lines of term, tab, translation; | between choices."),
+    ] = None
+    to: LanguageCode | None = None
+    from_language: LanguageCode | None = None
 
 
 class SegmentEdit(RequestBody):
@@ -70,6 +77,7 @@ class SegmentOut(AnswerPart):
     target: str | None = Field(description="null while it has no translation.")
     outcome: Literal["translated", "present", "skipped"] | None = Field(description="null: its turn comes.")
     doubts: list[str] = Field(description="Why someone should look at it.")
+    words: list[WordDoubtOut] = Field(description="Its words that a person would probably change.")
     edited: bool
 
 

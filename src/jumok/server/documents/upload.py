@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FILE = "file"
 """The name of the field that holds the document, as LibreTranslate has it."""
-FIELDS, FIELD_BYTES = 16, 16 * 1024
+FIELDS, FIELD_BYTES = 16, 64 * 1024
 LONGEST_NAME = 255
 
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
+from jumok.server.gates.bounds import IN_FORCE
 from jumok.server.gates.limits import DEFAULTS
 from jumok.server.gates.problems import Problem
 
@@ -92,7 +93,7 @@ class StrictRequest(Request):
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
-            self._json = read_json(await self.body())
+            self._json = read_json(await self.body(), IN_FORCE.get().depth)
         return self._json
 
 

@@ -12,8 +12,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from jumok.server.gates.bounds import within
 from jumok.server.gates.keys import token
-from jumok.server.gates.problems import Problem, internal, is_libre, is_upload, render
+from jumok.server.gates.problems import PAIRS, Problem, internal, is_libre, is_upload, render
 from jumok.server.metrics import Metrics
 from jumok.server.services import Services
 
@@ -27,6 +28,12 @@ FORM, PARTS, JSON = "application/x-www-form-urlencoded", "multipart/form-data", 
 OCTETS = "application/octet-stream"
 FORM_BYTES = 64 * 1024  # that the parts of a form may have around the document in it
 PATIENCE = 4  # times the limit: so much of a body that is too large is still read
+PROBES = ("/health", "/health/live", "/health/ready")
+"""What says nothing but whether the server works: asked by address, without a name or a key."""
+BAD_HOST = (
+    "this server does not answer to that host name: start it with --allowed-host and the name, "
+    "a network such as 10.0.0.0/8, or '*'"
+)
 GONE = 499  # the client went away before the answer
 FAST = 6  # of zlib's levels: an atlas of attention packs nearly as well as at 9, in half of the time
 CHALLENGE = 'Basic realm="jumok", charset="UTF-8", Bearer'
@@ -87,7 +94,8 @@ class RequestId:
                 away = Problem(503, "draining", "the server is stopping", {"Connection": "close"})
                 await render(away, scope)(scope, receive, name_answer)
             else:
-                await self.app(scope, receive, name_answer)
+                with within(services.limits):
+                    await self.app(scope, receive, name_answer)
         except Exception:
             log.exception("request %s failed", name)
             if status != GONE:  # the answer has begun: cutting it off is the only honest end
@@ -148,6 +156,9 @@ class BodyLimit:
         if is_upload(scope["path"], scope["method"]):
             most = self.limits.document_bytes
             return most + FORM_BYTES, Problem(413, "too_large", f"a document may have {most:,} bytes")
+        if scope["path"] in PAIRS:
+            most = self.limits.training_bytes
+            return most, Problem(413, "too_large", f"pairs to train on may have {most:,} bytes")
         most = self.limits.body_bytes
         return most, Problem(413, "too_large", f"the body has more than {most:,} bytes")
 
@@ -181,13 +192,9 @@ def check_host(scope: Scope, headers: Headers, services: Services) -> Problem | 
     if size > services.limits.header_bytes:
         return Problem(431, "too_large", "the headers are too large", {"Connection": "close"})
     names = headers.getlist("host")
-    if len(names) != 1 or without_port(names[0]) not in services.settings.hosts:
-        return Problem(400, "bad_host", "this server does not answer to that host name")
-    return None
-
-
-def without_port(host: str) -> str:
-    return re.sub(r":[0-9]{1,5}\Z", "", host.lower())
+    if scope["path"] in PROBES or (len(names) == 1 and services.hosts.admit(names[0])):
+        return None
+    return Problem(400, "bad_host", BAD_HOST)
 
 
 def check_origin(scope: Scope, headers: Headers, services: Services) -> Problem | None:
@@ -232,6 +239,6 @@ def check_key(scope: Scope, headers: Headers, services: Services) -> Problem | N
     """
     given, keys = headers.get("authorization"), services.keys
     later = given is None and is_libre(scope) and scope["method"] in ("GET", "POST")
-    if not keys or scope["path"] == "/health/live" or later or keys.admit(token(given or "")):
+    if not keys or scope["path"] in PROBES or later or keys.admit(token(given or "")):
         return None
     return Problem(401, "key_missing", "an API key is needed", {"WWW-Authenticate": CHALLENGE})

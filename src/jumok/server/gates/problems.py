@@ -22,6 +22,8 @@ LIBRE = ("/translate", "/languages", "/detect", "/suggest", "/frontend/settings"
 LIBRE_FILES = "/download_file/"
 UPLOADS = ("/v1/documents", "/translate_file")
 """Paths that take documents, which are larger than other bodies."""
+PAIRS = ("/v1/training", "/v1/training/check")
+"""Paths that take pairs to train on, which are larger, too."""
 LIBRE_STATUS = {401: 403, 404: 400, 415: 400, 422: 400, 504: 500, 507: 500}
 
 CODES = {400: "bad_request", 401: "key_missing", 404: "not_found", 405: "bad_method", 500: "internal"}
@@ -66,15 +68,32 @@ def too_late(seconds: float) -> Problem:
     return Problem(504, "deadline", f"there was no answer within {seconds:g} seconds")
 
 
+LACKING = {
+    "engine_lacks": (422, None),
+    "other_language": (422, None),
+    "not_calibrated": (422, "confidence"),
+    "bad_calibration": (422, "confidence"),
+    "no_neighbours": (404, "model"),  # as of a model that is not there
+    "bad_neighbours": (422, "model"),
+}
+"""What an engine or a model's folder lacks: the status, and the field that asked for it, if one did."""
+
+
 def from_error(error: Error) -> Problem:
     """A mistake that our own code found; only its advice where its message may quote the input."""
     match error:
         case LimitError():
             return Problem(422, error.code, error.message, field=error.field)
-        case ConfigError() if error.code in ("engine_lacks", "other_language"):
-            return Problem(422, error.code, error.message)
-        case _ if error.code in ("not_calibrated", "bad_calibration"):
-            return Problem(422, error.code, error.message, field="confidence")
+        case ConfigError() if error.code in ("ensemble", "extra_missing"):
+            return Problem(422, error.code, f"{error.message}: {error.hint}")
+        case _ if error.code in LACKING:
+            status, field = LACKING[error.code]
+            return Problem(status, error.code, error.message, field=field)
+        case ConfigError() if error.code == "no_language":
+            return Problem(422, error.code, f"{error.field}: {error.message}", field=error.field)
+        case ConfigError() if error.code in ("unknown_language", "unknown_direction"):
+            # as of a model that is not there
+            return Problem(404, error.code, f"{error.field}: {error.hint}", field=error.field)
         case ConfigError() if error.code == "bad_parameter":
             quoted = (error.field or "").rpartition(".")[2] in QUOTED
             said = (error.field or error.where, "" if quoted else error.message, error.hint)
@@ -192,6 +211,8 @@ def from_validation(errors: Sequence[Mapping[str, Any]]) -> Problem:
     elif kind == "string_too_long":
         code = "too_long"
     reason = "an object is needed" if path == "body" else str(first["msg"]).replace(" after validation", "")
+    if kind == "string_pattern_mismatch":  # nobody wants to read a regular expression
+        reason = "it has characters, or a length, that are not allowed here"
     return bad_field(path, f"{reason[:1].lower()}{reason[1:]}", code)
 
 

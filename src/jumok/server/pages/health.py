@@ -20,7 +20,7 @@ SELF_TEST_S = 10.0
 @router.get("/health", response_model=dict[str, str], tags=["libretranslate"])
 @router.get("/health/live", response_model=dict[str, str])
 async def live() -> dict[str, str]:
-    """The process answers. `/health/live` needs no key."""
+    """The process answers. No health endpoint needs a key."""
     return {"status": "ok"}
 
 
@@ -39,11 +39,17 @@ async def self_test(services: Services) -> None:
         if not served.worker.alive:
             raise Problem(503, "not_ready", f"the worker of {served.name} has ended")
         if served.name not in services.tested:
-            try:
-                await one_token(served, services)
-            except (Problem, Error, TimeoutError) as error:
-                raise Problem(503, "not_ready", f"the self-test of {served.name} failed") from error
+            await try_model(served, services)
             services.tested.add(served.name)
+
+
+async def try_model(served: ServedModel, services: Services) -> None:
+    """Let a model write one token; 503 if it cannot."""
+    try:
+        first = served.translator.directions[0]
+        await one_token(served.facing(first.target, first.source), services)
+    except (Problem, Error, TimeoutError) as error:
+        raise Problem(503, "not_ready", f"the self-test of {served.name} failed") from error
 
 
 async def one_token(served: ServedModel, services: Services) -> None:

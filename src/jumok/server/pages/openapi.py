@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic.json_schema import models_json_schema
 
+from jumok.server.gates.bounds import within
 from jumok.server.runs.schema import RunEvent
 from jumok.server.schema import ProblemOut, StreamFinal, StreamPartial, StreamStart
 from jumok.server.traces.schema import SweepRowOut
@@ -18,7 +19,8 @@ def describe(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         known = app.openapi_schema is not None
-        document = FastAPI.openapi(app)
+        with within(app.state.services.limits):
+            document = FastAPI.openapi(app)
         if not known:
             schemas = document["components"]["schemas"]
             _, more = models_json_schema(

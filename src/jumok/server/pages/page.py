@@ -2,13 +2,15 @@
 
 import gzip
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 
 from jumok.server.gates.bodies import has_copy
+from jumok.server.gates.problems import Problem, as_problem, render
 
 STATIC = Path(__file__).parents[1] / "static"
 SCREENS = (
@@ -16,6 +18,7 @@ SCREENS = (
     "/translate",
     "/documents",
     "/chat",
+    "/map",
     "/attention",
     "/inside",
     "/compare",
@@ -41,10 +44,11 @@ KINDS = {
     ".svg": "image/svg+xml",
     ".png": "image/png",
     ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
 }
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    "font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -99,9 +103,8 @@ def static_file(name: str, content: bytes) -> StaticFile:
     return StaticFile(content, gzip.compress(content, 9, mtime=0), kind, etag, lasting="-" in name)
 
 
-def page_router(folder: Path | None) -> APIRouter:
+def page_router(files: Mapping[str, StaticFile]) -> APIRouter:
     """Routes for every screen and every built file."""
-    files = read_static(folder or STATIC)
     router = APIRouter(include_in_schema=False)
 
     def route(path: str, found: StaticFile) -> None:
@@ -115,3 +118,17 @@ def page_router(folder: Path | None) -> APIRouter:
     for name, found in files.items():
         route(f"/{name}", found)
     return router
+
+
+def show_lost(app: FastAPI, page: StaticFile) -> None:
+    """Let people who follow a wrong link see the page, which says so; programs get the problem document."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        reads = request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
+        if isinstance(error, Problem) or not reads or request.url.path.startswith("/v1/"):
+            return render(as_problem(error), request.scope)
+        found = page.answer(request)
+        found.status_code = 404 if found.status_code == 200 else found.status_code
+        return found
+
+    app.add_exception_handler(404, answer)

@@ -21,6 +21,7 @@ from typing import Any
 from jumok.config import ENDLESS, FALLING
 from jumok.server.runs.log import FEWEST, RunHistory, RunLog, number
 from jumok.server.runs.probes import probe_files
+from jumok.server.runs.start import read_start
 from jumok.server.runs.tail import parse_event, plain, read_small
 
 METRICS, CONFIG = "metrics.jsonl", "config.toml"
@@ -31,18 +32,18 @@ STATUSES = ("completed", "stopped", "failed")
 
 
 class Runs:
-    """All runs under a folder; without a folder there are none. Threads may share it."""
+    """All runs under one folder or more; without a folder there are none. Threads may share it."""
 
-    def __init__(self, root: Path | None) -> None:
-        self.root = root
+    def __init__(self, *roots: Path | None) -> None:
+        self.roots = [*dict.fromkeys(root for root in roots if root is not None)]
         self._logs: dict[Path, RunLog] = {}
         self._lock = Lock()
 
     def folders(self) -> dict[str, Path]:
-        """The runs there are now, by name; a folder directly under the root goes first."""
+        """The runs there are now, by name; a folder directly under a root goes first, and the first root."""
         found: dict[str, Path] = {}
         deeper: dict[str, Path] = {}
-        for folder in subfolders(self.root) if self.root else ():
+        for folder in (folder for root in reversed(self.roots) for folder in subfolders(root)):
             if is_run(folder):
                 found[folder.name] = folder
             else:
@@ -92,6 +93,7 @@ class Run:
         `offset` is where in the file this ends: events after it are what is new.
         """
         config, probes = read_config(self.folder), list(probe_files(self.folder))
+        start = read_start(self.folder)
         with self.log.story() as (story, offset):
             return {
                 **self._summary(story, config),
@@ -100,6 +102,7 @@ class Run:
                 "notices": list(story.notices.values()),
                 "samples": [{"step": step, "samples": story.samples[step]} for step in sorted(story.samples)],
                 "probes": probes,
+                "start": start,
                 "offset": offset,
             }
 

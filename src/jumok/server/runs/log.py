@@ -18,6 +18,7 @@ MOST_COLUMNS = 64  # curves of one kind of event
 MOST_NOTICES = 500
 MOST_SAMPLES = 200  # validations whose samples are kept; of more, every second one
 MOST_SENTENCES = 16  # of one validation
+MOST_NAME = 100  # characters of a curve's name
 LONGEST_TEXT = 2000  # characters of a text that is kept
 FEWEST = 4  # points of a curve that is cut down
 NO_CURVES = {"step", "epoch", "elapsed_s", "time"}
@@ -114,7 +115,8 @@ class RunHistory:
         self.elapsed = self.elapsed if elapsed is None else elapsed
         if "averaged" in event:  # of another model than the one whose curve this is
             return
-        found = {name: one for name, value in event.items() if (one := number(value)) is not None}
+        told = {**event, **by_direction(event.get("directions"))}
+        found = {name: one for name, value in told.items() if (one := number(value)) is not None}
         self.tables[kind].add(step, self.elapsed, {n: v for n, v in found.items() if n not in NO_CURVES})
         if isinstance(samples := event.get("samples"), list) and samples:
             self.samples[step] = [one for one in map(sample, samples[:MOST_SENTENCES]) if one]
@@ -158,6 +160,18 @@ class RunLog:
             self._story, self._restarts = RunHistory(), self._tail.restarts
         for line in lines:
             self._story.take(line.event)
+
+
+def by_direction(value: object) -> dict[str, Any]:
+    """The figures of each direction of a validation by names such as `bleu de→en`."""
+    if not isinstance(value, dict):
+        return {}
+    return {
+        f"{name} {way}"[:MOST_NAME]: one
+        for way, figures in value.items()
+        if isinstance(figures, dict)
+        for name, one in figures.items()
+    }
 
 
 def whole(value: object) -> int | None:

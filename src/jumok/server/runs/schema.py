@@ -54,12 +54,28 @@ class SamplesOut(AnswerPart):
     samples: list[SampleOut]
 
 
+class CurveOut(AnswerPart):
+    step: list[int]
+    elapsed_s: list[float | None]
+    value: list[float]
+
+
+class StartOut(AnswerPart):
+    """The model that a run started from."""
+
+    name: str
+    sha256: str | None = Field(description="Of its manifest, and so of all of it.")
+    metric: str | None = Field(description="What its own best was compared by.")
+    series: dict[str, CurveOut] = Field(description="Its own validations, on its own data; without times.")
+
+
 class RunDetails(RunOut):
     config: dict[str, Any]
     series: list[str] = Field(description="Names for /series.")
     notices: list[NoticeOut]
     samples: list[SamplesOut]
     probes: list[int] = Field(description="Steps for /probes.")
+    start: StartOut | None = Field(description="What it started from; null: from nothing.")
     offset: int = Field(description="Where this ends in the file: /events?after= goes on from there.")
 
 
@@ -74,6 +90,7 @@ class RunEvent(DocumentPart):
     loss: float | None = sometimes("Null: it was not finite.")
     best: bool | float | None = sometimes("Whether this is the best so far; of an end, the best score.")
     averaged: int = sometimes("Of a validation: of the average of so many checkpoints.")
+    directions: dict[str, dict[str, float | None]] = sometimes("Of a validation: what each direction scored.")
     samples: list[SampleOut] = sometimes()
     probe: str = sometimes("The file of its probe, in the run's folder.")
     path: str = sometimes("The folder of a checkpoint.")
@@ -84,12 +101,6 @@ class RunEvent(DocumentPart):
     level: str = sometimes()
     code: str = sometimes()
     message: str = sometimes()
-
-
-class CurveOut(AnswerPart):
-    step: list[int]
-    elapsed_s: list[float | None]
-    value: list[float]
 
 
 class SeriesOut(AnswerPart):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from jumok.seals import unsealed
+from jumok.systems import open_flags, read_at
 
 LONGEST = 1 << 20  # bytes of a line; a longer one is left out
 DEPTH = 16  # lists and objects inside each other
@@ -62,7 +63,7 @@ class Tail:
         if (
             other
             or about.st_size < reach
-            or (self.offset and os.pread(file.fileno(), 1, self.offset - 1) != b"\n")
+            or (self.offset and read_at(file.fileno(), 1, self.offset - 1) != b"\n")
         ):
             self.offset = self._searched = 0
             self.restarts += 1
@@ -138,7 +139,7 @@ def read_small(path: Path, limit: int) -> bytes | None:
 
 def _open_plain(path: Path) -> BinaryIO:
     """Open a file without waiting for anyone: a pipe or a device in its place is an OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, open_flags("O_RDONLY", "O_NONBLOCK", "O_CLOEXEC"))
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError("not a plain file")

@@ -70,7 +70,7 @@ class Question:
 
 def question_of(body: TraceRequest, services: Services) -> Question:
     """What a request asks for; 404, 409 or 422 if it cannot be answered."""
-    served = services.model(body.model)
+    served = services.model(body.model).facing(body.to, body.from_language)
     meant, own = (body.fingerprint or "").removeprefix("sha256:"), fingerprint_of(served)
     if meant and not own.removeprefix("sha256:").startswith(meant):
         raise Problem(
@@ -113,7 +113,7 @@ def prepare(flag: CancelFlag, question: Question, limits: Limits) -> Question:
         raise too_long("source", len(job.source) + 1, limits.trace_tokens)
     options = {**compiled.options, "max_len": order.request.decoding.max_len}
     inside = any(isinstance(op, INSIDE) for op in ops)
-    whole = len(compiled.source.ids) == len(job.source)
+    whole = len(compiled.source.ids) == len(translator.tokenizers.bare(job.source))
     alone = question.target is not None or inside or not whole
     return Question(question.served, text, question.target, options, ops, compiled, None if alone else order)
 
@@ -179,14 +179,14 @@ def revive(trace: Trace, services: Services) -> Trace:
     check_ids(trace.target_ids, tokenizers.target.size, services.limits)
     translator = editor(trace, served.translator, source)
     written = trace.target_ids[:-1] if ended else trace.target_ids
-    [captured] = capture(translator.model, [source], [written], ended=[ended])
+    [captured] = capture(translator.inside, [source], [written], ended=[ended])
     rows = f"/v1/models/{quote(served.name, safe='')}/positions?n=64"
     named = {
         **manifest,
         "model": {**manifest["model"], "name": served.name},
         "positions": {"href": rows} if manifest["positions"] else None,
     }
-    return Trace(lambda: named, TensorStore.of(translator.model, captured), translator)
+    return Trace(lambda: named, TensorStore.of(translator.inside, captured), translator)
 
 
 def check_ids(ids: Sequence[int], size: int, limits: Limits) -> None:

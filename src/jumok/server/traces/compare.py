@@ -28,7 +28,7 @@ async def compare_models(body: CompareRequest, request: Request, services: Share
     """What two or three models make of one text, and of its beginnings; each answer is a trace."""
     if len(set(body.models)) < len(body.models):
         raise bad_field("models", "name each one once")
-    served = {name: services.model(name) for name in body.models}
+    served = {name: services.model(name).facing(body.to, body.from_language) for name in body.models}
     with await services.turns.take(request):
         work = services.analyst.run(comparison, served, body, services)
         traces, answer = await answer_in_time(request, services, work)

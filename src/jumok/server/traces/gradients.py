@@ -17,7 +17,8 @@ router = api_router("gradients")
 @router.post("/v1/gradients", response_model=GradientsOut)
 async def show_gradients(body: GradientsRequest, request: Request, services: SharedServices) -> Response:
     """The norm of the loss's gradient at each source token, of the trained weights or of fresh ones."""
-    served, most = services.model(body.model), services.limits.trace_tokens
+    served = services.model(body.model).facing(body.to, body.from_language)
+    most = services.limits.trace_tokens
     with await services.turns.take(request):
         work = services.analyst.run(measure, served, body, most)
         return json_answer((await answer_in_time(request, services, work)).to_dict())

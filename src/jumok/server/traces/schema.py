@@ -5,13 +5,31 @@ from typing import Annotated, Literal
 from pydantic import Field, PlainValidator
 
 from jumok.explain.gradients import MOST_LENGTHS
+from jumok.explain.neighbours import MOST as MOST_NEIGHBOURS
 from jumok.explain.op_fields import KindField
 from jumok.explain.ops import Op, OpList, parse_ops
 from jumok.explain.side_by_side import MOST_CUTS
-from jumok.server.gates.limits import DEFAULTS
-from jumok.server.schema import AnswerPart, Name, RequestBody, SearchFields, Sentence, Text, TokenOut
-from jumok.training.by_hand import DECAY, LARGEST_RATE, MOST_RATES, MOST_STEPS, W_OUT
-from jumok.training.one_step import OptimizerName, ParameterGradient, UpdateRule, WeightUpdate
+from jumok.server.gates.bounds import AtMost
+from jumok.server.schema import (
+    AnswerPart,
+    LanguageFields,
+    Name,
+    SearchFields,
+    Sentence,
+    Text,
+    TokenOut,
+)
+from jumok.training.one_step import (
+    DECAY,
+    LARGEST_RATE,
+    MOST_RATES,
+    MOST_STEPS,
+    W_OUT,
+    OptimizerName,
+    ParameterGradient,
+    UpdateRule,
+    WeightUpdate,
+)
 
 UnitName = Literal["words", "tokens"]
 ReplaceName = Literal["unk", "drop"]
@@ -51,7 +69,23 @@ class CompareRequest(SearchFields):
     )
 
 
-class TrainingStepRequest(RequestBody):
+class VotesRequest(LanguageFields):
+    model: Name | None = None
+    text: Sentence
+    target: Text | None = Field(None, description="What is written; without it, the ensemble's own answer.")
+
+
+class NeighboursRequest(LanguageFields):
+    model: Name | None = None
+    text: Sentence
+    target: Text | None = Field(None, description="What is written; without it, the model's own answer.")
+    count: Annotated[int, Field(ge=1, le=MOST_NEIGHBOURS)] = Field(
+        default=5, description="Training states that are named for each token."
+    )
+    points: bool = Field(default=False, description="Send all training states, placed on the map, too.")
+
+
+class TrainingStepRequest(LanguageFields):
     model: Name | None = None
     text: Sentence
     target: Text | None = Field(None, description="What is learned; without it, what the model writes.")
@@ -123,7 +157,7 @@ class TrainingStepOut(AnswerPart):
     rates: list[RateLossOut]
 
 
-class FreeRunningRequest(RequestBody):
+class FreeRunningRequest(LanguageFields):
     model: Name | None = None
     text: Sentence
     target: Text
@@ -185,12 +219,12 @@ class SweepOut(AnswerPart):
     )
 
 
-class GradientsRequest(RequestBody):
+class GradientsRequest(LanguageFields):
     model: Name | None = Field(None, description="A name of /v1/models; the first one if not given.")
     text: Sentence
     target: Text | None = Field(None, description="Whose loss it is; without it, that of the model's answer.")
     lengths: Annotated[
-        list[Annotated[int, Field(ge=1, lt=DEFAULTS.trace_tokens)]], Field(max_length=MOST_LENGTHS)
+        list[Annotated[int, Field(ge=1), AtMost("trace_tokens", below=True)]], Field(max_length=MOST_LENGTHS)
     ] = Field(default=[], description="Measure again with the text's tokens repeated, cut to so many.")
     fresh: Annotated[int, Field(ge=0, lt=1 << 31)] | None = Field(
         None, description="A seed: weights that nobody has trained, instead of the model's."

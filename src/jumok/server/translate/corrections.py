@@ -17,7 +17,7 @@ router = api_router("translate")
 @router.post("/v1/corrections", responses={507: problem_of("There is no room for more corrections.")})
 async def correct(body: CorrectionRequest, request: Request, services: SharedServices) -> CorrectionAnswer:
     """Adds a pair to the server's file of corrections, and answers when the disk has it; else 403."""
-    served = services.model(body.model)
+    served = services.model(body.model).facing(body.to, body.from_language)
     await remember(served, services, body.source, body.target, request)
     return CorrectionAnswer(remembered=True, source_language=served.source, target_language=served.target)
 

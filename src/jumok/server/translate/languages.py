@@ -65,7 +65,8 @@ def detect(text: str, models: Sequence[ServedModel]) -> list[Detection]:
     comparison with the others; the shares of several languages are in proportion.
     """
     texts = [served for served in models if not served.translator.tokenizers.pictures]
-    firsts = {served.source: served for served in reversed(texts)}  # of several for a language the first
+    pairs = [(one.source or "und", served) for served in texts for one in served.directions]
+    firsts = dict(reversed(pairs))  # of several for a language the first
     shares = {code: script_share(text, code) for code in reversed(firsts)}
     weights = {code: share * tokens_fit(text, firsts[code]) for code, share in shares.items()}
     total = sum(weights.values()) or 1.0

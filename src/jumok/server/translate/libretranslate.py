@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from jumok.config import DecodingConfig
 from jumok.formats.known import FORMATS
 from jumok.server.gates.bodies import read_json
-from jumok.server.gates.limits import DEFAULTS
+from jumok.server.gates.bounds import IN_FORCE, AtMost
 from jumok.server.gates.middleware import FORM, PARTS
 from jumok.server.gates.problems import Problem, bad_field, from_validation
 from jumok.server.schema import AnswerPart, Text, Texts
@@ -56,7 +56,7 @@ class TranslateFields(LibreFields):
     source: Annotated[str, Field(min_length=1, max_length=32)]
     target: Annotated[str, Field(min_length=1, max_length=32)]
     format: Annotated[str, Field(max_length=16)] | None = "text"
-    alternatives: Annotated[int, Field(ge=0, lt=DEFAULTS.n_best)] | None = 0
+    alternatives: Annotated[int, Field(ge=0), AtMost("n_best", below=True)] | None = 0
 
 
 class TranslateForm(TranslateFields):
@@ -65,7 +65,7 @@ class TranslateForm(TranslateFields):
     q: Text
     api_key: Annotated[str, Field(max_length=256)] = ""
     format: Annotated[str, Field(max_length=16)] = "text"
-    alternatives: Annotated[int, Field(ge=0, lt=DEFAULTS.n_best)] = 0
+    alternatives: Annotated[int, Field(ge=0), AtMost("n_best", below=True)] = 0
 
 
 class DetectFields(LibreFields):
@@ -176,7 +176,7 @@ async def read_body(request: Request) -> Any:
     body, kind = await request.body(), request.headers.get("content-type", "")
     form = kind.partition(";")[0].strip().lower()
     if form not in (FORM, PARTS):
-        return read_json(body) if body else {}
+        return read_json(body, IN_FORCE.get().depth) if body else {}
     try:
         if form == PARTS:
             return read_parts(kind, body)
@@ -252,10 +252,14 @@ def several(usual: DecodingConfig, count: int) -> dict[str, int]:
 
 def pick(services: Services, source: str, target: str) -> ServedModel:
     """The first model for a pair of languages."""
+    sources = set[str]()
     for served in services.models.values():
-        if (served.source, served.target) == (source, target):
-            return served
-    side = "target" if any(served.source == source for served in services.models.values()) else "source"
+        for direction in served.directions:
+            known = tuple(code or "und" for code in direction)
+            if known == (source, target):
+                return served.facing(direction.target, direction.source)
+            sources.add(known[0])
+    side = "target" if source in sources else "source"
     raise bad_field(side, "no model for this language; GET /languages lists them", status=400)
 
 
@@ -285,9 +289,10 @@ async def languages(request: Request, services: SharedServices) -> list[Language
     await check_reader(request, services)
     targets: dict[str, list[str]] = {}
     for served in services.models.values():
-        into = targets.setdefault(served.source, [])
-        if served.target not in into:
-            into.append(served.target)
+        for source, target in served.directions:
+            into = targets.setdefault(source or "und", [])
+            if (target or "und") not in into:
+                into.append(target or "und")
     return [Language(code=code, name=language_name(code), targets=into) for code, into in targets.items()]
 
 
@@ -296,7 +301,7 @@ async def frontend_settings(request: Request, services: SharedServices) -> dict[
     """What LibreTranslate's own page and its clients ask at the start."""
     await check_reader(request, services)
     first = next(iter(services.models.values()), None)
-    source, target = (first.source, first.target) if first else ("auto", "")
+    source, target = (code or "und" for code in first.directions[0]) if first else ("auto", "")
     return {
         "apiKeys": bool(services.keys),
         "charLimit": services.limits.characters,

@@ -8,10 +8,12 @@ from fastapi.responses import Response
 
 from jumok.decoding.translator import Translator
 from jumok.explain.manifest import kind_sizes
+from jumok.explain.neighbours import has_index
+from jumok.explain.trace import position_rows as rows_of
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.bodies import api_router
 from jumok.server.gates.problems import json_answer
-from jumok.server.schema import Card, Cards, Name, PositionRows
+from jumok.server.schema import Card, Cards, DirectionOut, Name, PositionRows
 from jumok.server.services import ServedModel, Services, SharedServices
 
 router = api_router("models")
@@ -40,7 +42,7 @@ async def show_positions(
 
 
 def position_rows(flag: CancelFlag, translator: Translator, n: int) -> Response:
-    rows = translator.model.position_rows(n)  # (P, D)
+    rows = rows_of(translator, n)  # (P, D)
     kind = translator.config.model.placing
     return json_answer({"positions": kind, "rows": None if rows is None else rows.tolist()})
 
@@ -48,6 +50,7 @@ def position_rows(flag: CancelFlag, translator: Translator, n: int) -> Response:
 def card(served: ServedModel, services: Services) -> Card:
     """What a client needs to know about a model."""
     info, model = served.translator.info, served.translator.config.model
+    frame = served.translator.tokenizers.frame
     return Card(
         name=served.name,
         arch=model.arch,
@@ -69,6 +72,11 @@ def card(served: ServedModel, services: Services) -> Card:
         image=info.get("image"),
         sentences=info["sentences"],
         confidence=served.translator.is_calibrated,
+        lowest_score=served.translator.lowest_score,
+        neighbours=has_index(served.translator),
+        directions=[DirectionOut(source=one.source, target=one.target) for one in frame.pairs],
+        languages=[] if frame.pairs else [code for code, _ in frame.languages],
+        members=[member["name"] for member in info.get("members", [])],
     )
 
 

@@ -23,6 +23,8 @@ class DecodingOrder:
     """Texts with their options, as jobs. `digest` names the texts: an answer must have the same."""
 
     texts: tuple[str, ...]
+    translator: Translator
+    """For the direction that is asked for."""
     request: Request
     parts: tuple[TextJobs, ...]
     """The jobs of each text: none for a blank one, one for each sentence of one that is split."""
@@ -47,6 +49,7 @@ def make_order(
     defaults, most = translator.config.decoding, min(limits.new_tokens, positions_of(translator))
     bounded = {**options, "max_len": min(options.get("max_len", defaults.max_len), most)}
     request = make_request(drawing_within(defaults, limits), bounded)
+    translator = translator.directed(request)
     translator.check(request)
     given = [text if isinstance(text, str) else text.given for text in texts]
     pictures = translator.tokenizers.pictures is not None  # they all have as many patches
@@ -55,7 +58,7 @@ def make_order(
     check_tokens([] if pictures else [source.ids for source in sources], limits, "source")
     parts = tuple(translator.jobs(sources, request))
     costs = {job: cost(job, request.decoding) for one in parts for job in one.jobs}
-    order = DecodingOrder(tuple(given), request, parts, costs, digest_of(given))
+    order = DecodingOrder(tuple(given), translator, request, parts, costs, digest_of(given))
     mbr = request.decoding.mbr
     allowed = limits.work * max(1, mbr // limits.beam)
     if order.cost > allowed:

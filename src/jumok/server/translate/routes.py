@@ -38,7 +38,7 @@ router = api_router("translate")
 @router.post("/v1/translate", response_model=TranslateAnswer)
 async def translate(body: TranslateRequest, request: Request, services: SharedServices) -> Response:
     """Translations of the texts, in order; a blank text gives a blank one."""
-    served = services.model(body.model)
+    served = services.model(body.model).facing(body.to, body.from_language)
     if isinstance(body.prefix, list) and len(body.prefix) != len(body.texts):
         raise bad_field("prefix", "give one for all texts, or one for each")
     began = time.perf_counter()
@@ -130,7 +130,7 @@ async def stream(
     The first `stable` tokens of a partial never change. Sent again with `Last-Event-ID`, a request goes on
     after that event: a translation is a pure function of its request, so it is decoded again.
     """
-    served = services.model(body.model)
+    served = services.model(body.model).facing(body.to, body.from_language)
     order = await asyncio.to_thread(
         make_order, served.translator, [body.text], body.chosen(), services.limits
     )
@@ -169,7 +169,7 @@ def stream_name(served: ServedModel, order: DecodingOrder) -> str:
 @router.post("/v1/sentences", response_model=SentencesAnswer)
 async def sentences(body: SentencesRequest, services: SharedServices) -> SentencesAnswer:
     """The sentences of a text, as `/v1/translate` takes them; what stands between them is not among them."""
-    served = services.model(body.model)
+    served = services.model(body.model).facing(body.to, body.from_language)
     options = {"sentences": body.sentences}
     order = await asyncio.to_thread(make_order, served.translator, [body.text], options, services.limits)
     return SentencesAnswer(model=served.name, sentences=list(order.parts[0].layout.sentences))
@@ -178,7 +178,7 @@ async def sentences(body: SentencesRequest, services: SharedServices) -> Sentenc
 @router.post("/v1/score", response_model=ScoreAnswer)
 async def score(body: ScoreRequest, request: Request, services: SharedServices) -> Response:
     """How probable the model finds each target, given its source."""
-    served = services.model(body.model)
+    served = services.model(body.model).facing(body.to, body.from_language)
     if len(body.sources) != len(body.targets):
         raise bad_field("targets", "give one target for each source")
     began = time.perf_counter()

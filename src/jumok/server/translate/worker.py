@@ -13,12 +13,11 @@ from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
+from typing import TYPE_CHECKING
 
-from jumok.answers import Answer
-from jumok.decoding.continuous import Continuous
+from jumok.answers import Answer, Lead
 from jumok.decoding.jobs import Job
 from jumok.decoding.results import Translation
-from jumok.decoding.search import Lead, Search
 from jumok.decoding.stream import Partial, make_partial
 from jumok.decoding.translator import Translator
 from jumok.errors import Error
@@ -27,6 +26,10 @@ from jumok.server.gates.problems import Problem, busy, from_error, internal, too
 from jumok.server.metrics import Metrics
 from jumok.server.translate.engine_queue import EngineQueue
 from jumok.server.translate.order import DecodingOrder
+
+if TYPE_CHECKING:
+    from jumok.decoding.continuous import Continuous
+    from jumok.decoding.search import Search
 
 log = logging.getLogger("jumok.server")
 
@@ -44,7 +47,7 @@ class Ticket:
     entered: float = field(default_factory=time.monotonic)
     gone: bool = False
     waiting: deque[Job] = field(default_factory=deque)
-    running: dict[Job, Search | None] = field(default_factory=dict)
+    running: "dict[Job, Search | None]" = field(default_factory=dict)
     """Whole sentences have no search that could be asked how far it is."""
     found: dict[Job, list[Answer]] = field(default_factory=dict)
     leads: list[Lead] = field(default_factory=list)
@@ -77,7 +80,7 @@ class Worker:
         self.name, self.translator, self.limits, self.metrics = name, translator, limits, metrics
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._closed = False
+        self._closed = self._retired = False
         self._queue: deque[Ticket] = deque()  # with jobs that have not joined, in the order of their turns
         self._tickets: dict[Ticket, None] = {}  # all that are not settled
         self._load = 0  # beam-tokens in the batch
@@ -124,6 +127,12 @@ class Worker:
             self._closed = True
             self._changed.notify()
 
+    def retire(self) -> None:
+        """End the thread when nobody waits any more. Who comes all the same is served, by another one."""
+        with self._changed:
+            self._retired = True
+            self._changed.notify()
+
     def _enter(
         self, order: DecodingOrder, deadline: float, partials: asyncio.Queue[Partial | None] | None
     ) -> Ticket:
@@ -153,8 +162,11 @@ class Worker:
     def _run(self) -> None:
         while True:
             with self._changed:
-                while not (self._tickets or self._closed):
+                while not (self._tickets or self._closed or self._retired):
                     self._changed.wait()
+                if self._retired and not self._tickets:
+                    self._thread = None
+                    return
                 if self._closed:
                     break
             try:
@@ -181,8 +193,8 @@ class Worker:
                 self._fail(ticket, self._explain(result, job))
                 continue
             ticket.found[job] = result
-            if search := ticket.running[job]:
-                ticket.leads.append(search.lead())
+            search = ticket.running[job]
+            ticket.leads.append(search.lead() if search else result[0].lead)
             self._leave(key)
         for ticket in running:
             if ticket in self._tickets:
@@ -211,8 +223,9 @@ class Worker:
 
     def _partial(self, ticket: Ticket, leads: Sequence[Lead]) -> Partial:
         [text], [made], request = ticket.order.texts, ticket.order.parts, ticket.order.request
-        may_loop, joint = partial(self.translator.may_loop, text, request), self.translator.joint(made.layout)
-        return make_partial(self.translator.tokenizers.target, ticket.steps, leads, may_loop, joint)
+        own = ticket.order.translator
+        may_loop, joint = partial(own.may_loop, text, request), own.joint(made.layout)
+        return make_partial(own.tokenizers.target, ticket.steps, leads, may_loop, joint)
 
     def _finish(self, ticket: Ticket) -> list[Translation]:
         order, jobs = ticket.order, list(ticket.found)
@@ -220,7 +233,7 @@ class Worker:
         answers = engine.aligned(jobs, list(ticket.found.values()), order.request)
         found = dict(zip(jobs, answers, strict=True))
         return [
-            self.translator.finish(text, one.layout, [found[job] for job in one.jobs], order.request)
+            order.translator.finish(text, one.layout, [found[job] for job in one.jobs], order.request)
             for text, one in zip(order.texts, order.parts, strict=True)
         ]
 
@@ -271,15 +284,18 @@ class Worker:
             with self._changed:
                 self._queue.append(ticket)
 
-    def _begin(self, key: Hashable, ticket: Ticket, job: Job) -> Search | None:
+    def _begin(self, key: Hashable, ticket: Ticket, job: Job) -> "Search | None":
         """Hand a job to the engine that answers whole sentences if there is one, else to the batch."""
         request = ticket.order.request
-        if ticket.partials is None and (engine := self.translator.engine_of(request)).name != "torch":
+        own = self.translator if ticket.partials is None else self.translator.stepping()
+        if (engine := own.engine_of(request)).name != "torch":
             self._quick.add(key, job, request, engine)
             return None
         stepped = self.translator.on_torch("stream")
         search = stepped.search_for(job, request)
         if self._batch is None:
+            from jumok.decoding.continuous import Continuous
+
             self._batch = Continuous(stepped.model)
         self._batch.add(key, job, search)
         return search

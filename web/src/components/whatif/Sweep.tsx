@@ -6,9 +6,9 @@ import { sweep } from "../../api";
 import { ApiError } from "../../errors";
 import { t } from "../../i18n";
 import { signed } from "../../lib/format";
-import { maskAt } from "../../lib/interventions";
+import { editOf, silenced } from "../../lib/interventions";
 import { extent, matrix } from "../../lib/matrix";
-import { addOp, model, ops, options, sentence, setOps } from "../../state";
+import { model, ops, options, sentence, setOps } from "../../state";
 import type { Cell } from "../Heatmap";
 import { HeatmapFigure } from "../HeatmapFigure";
 import { problemText } from "../states";
@@ -91,12 +91,12 @@ function Grid({ card, kinds, values }: { card: Card; kinds: readonly Kind[]; val
   const toggle = (cell: Cell) => {
     const { kind, layer } = places[cell.row];
     if (!known[cell.row * heads + cell.col]) return;
-    const at = maskAt(ops.value, kind, layer, cell.col);
-    if (at >= 0) setOps(ops.value.filter((_, i) => i !== at));
-    else addOp({ op: "mask_head", kind, layer, head: cell.col });
+    setOps(silenced(ops.value, kind, layer, cell.col));
   };
   const masked = places.flatMap(({ kind, layer }, row) =>
-    Array.from({ length: heads }, (_, col) => ({ row, col, on: maskAt(ops.value, kind, layer, col) >= 0 })).filter((cell) => cell.on),
+    Array.from({ length: heads }, (_, col) => ({ row, col, on: editOf(ops.value, kind, layer, col) === "silenced" })).filter(
+      (cell) => cell.on,
+    ),
   );
   return (
     <HeatmapFigure
@@ -112,6 +112,7 @@ function Grid({ card, kinds, values }: { card: Card; kinds: readonly Kind[]; val
       cols={Array.from({ length: heads }, (_, i) => String(i + 1))}
       active={active}
       onActive={setActive}
+      crossed={masked}
       locked={masked[masked.length - 1] ?? null}
       onLock={(cell) => (cell ? toggle(cell) : active && toggle(active))}
       describe={(cell) =>
@@ -119,7 +120,7 @@ function Grid({ card, kinds, values }: { card: Card; kinds: readonly Kind[]; val
           place: `${t(`attention.kind_${places[cell.row].kind}`)} ${places[cell.row].layer + 1}`,
           head: cell.col + 1,
           value: signed(m.data[cell.row * heads + cell.col], 2),
-        })
+        }) + (masked.some((one) => one.row === cell.row && one.col === cell.col) ? `, ${t("attention.edit_silenced")}` : "")
       }
       caption={t("whatif.sweep_note")}
     />

@@ -2,7 +2,7 @@
 import type { Op } from "../../lib/interventions";
 import type { Kind, Manifest } from "../../api-types";
 import { t } from "../../i18n";
-import { number } from "../../lib/format";
+import { number, percent } from "../../lib/format";
 import { numbersOf, type OpName } from "../../lib/interventions";
 
 export const opName = (op: string): string => t(`whatif.op_${op as OpName}`);
@@ -18,7 +18,19 @@ export function tokenName(manifest: Manifest | null, kind: unknown, end: "q" | "
   return (side && manifest[side].tokens[at]?.text.trim()) || t("whatif.position", { n: at + 1 });
 }
 
+/** The name of a head with what interventions do to it. */
+export const withEdit = (name: string, edit: "silenced" | "changed" | null): string =>
+  edit ? `${name}, ${t(`attention.edit_${edit}`)}` : name;
+
 const quoted = (text: string) => t("whatif.quoted", { text });
+
+/** The keys of a row that is set, the strongest first, with their shares where there are several. */
+function strongest(weights: Readonly<Record<string, number>>, name: (k: number) => string): string {
+  const total = Object.values(weights).reduce((sum, value) => sum + value, 0);
+  const list = Object.entries(weights).sort((a, b) => b[1] - a[1]);
+  const said = list.slice(0, 3).map(([k, value]) => (list.length === 1 ? name(Number(k)) : `${name(Number(k))} ${percent(value / total)}`));
+  return said.join(", ") + (list.length > 3 ? ", …" : "");
+}
 
 /** What an intervention acts on, and how much: everything that follows its name. */
 export function opDetails(op: Op, manifest: Manifest | null): string {
@@ -34,7 +46,7 @@ export function opDetails(op: Op, manifest: Manifest | null): string {
     case "mask_edge":
       return `${names("q", op.q)} → ${names("k", op.k)} · ${where}`;
     case "set_row":
-      return `${names("q", op.q)} → ${names("k", Object.keys((op.weights ?? {}) as object))} · ${where}`;
+      return `${names("q", op.q)} → ${strongest((op.weights ?? {}) as Record<string, number>, (k) => names("k", k))} · ${where}`;
     case "no_scale":
       return t(`attention.kind_${op.kind as Kind}`);
     case "positions": {

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { Arch } from "../../api-types";
 import { Await } from "../../components/states";
 import { fixed } from "../../lib/format";
-import { bytesOf, placeOf, type Pass } from "../../lib/forward";
+import { bytesOf, embeddingOf, placeOf, type Pass } from "../../lib/forward";
 import { row, type Matrix } from "../../lib/matrix";
 import { mostBytes } from "../../screens/inside/made";
 import { Passage, useGrids, usePass } from "../parts";
@@ -35,7 +35,8 @@ export function twins(ids: readonly number[]): readonly [number, number] | null 
 }
 
 function Rows({ pass, tell }: { pass: Pass } & Pick<FigureProps, "tell">) {
-  const [embedded, positions, sum] = ["embedding · √D", "positions", "+ positions"].map((name) => placeOf(pass, "encoder", name));
+  const embedded = embeddingOf(pass, "encoder");
+  const [positions, sum] = ["positions", "+ positions"].map((name) => placeOf(pass, "encoder", name));
   const tokens = pass.source.tokens;
   const pair = useMemo(() => twins(tokens.map((token) => token.id)), [pass]);
   const asks = pair !== null && sum >= 0 && bytesOf(pass.tensors[sum]) <= mostBytes() / 2;
@@ -46,7 +47,7 @@ function Rows({ pass, tell }: { pass: Pass } & Pick<FigureProps, "tell">) {
   useEffect(() => tell({ width, vocab, all: width * vocab, id: tokens[at].id, token: tokens[at].text }), [pass]);
   const steps = [embedded, positions, sum].filter((place) => place >= 0);
   const notes = {
-    [embedded]: say("note_lookup", { scale: fixed(Math.sqrt(width), 2) }),
+    [embedded]: say("note_lookup", { scale: fixed(pass.tensors[embedded]?.number ?? 1, 2) }),
     [positions]: say("note_positions"),
     [sum]: say("note_sum"),
   };

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import type { Arch } from "../../api-types";
 import { Await } from "../../components/states";
 import { percent } from "../../lib/format";
-import { bytesOf, placeOf, type Pass } from "../../lib/forward";
+import { bytesOf, embeddingOf, placeOf, type Pass } from "../../lib/forward";
 import { row } from "../../lib/matrix";
 import { mostBytes } from "../../screens/inside/made";
 import { Passage, stepsOf, useGrids, usePass } from "../parts";
@@ -27,7 +27,7 @@ export default function EncoderRow({ card, text, tell }: FigureProps) {
 /** Where the first layer’s input stands: with positions, or without where the model adds none. */
 export function inputOf(pass: Pass, stage: "encoder" | "decoder"): number {
   const placed = placeOf(pass, stage, "+ positions");
-  return placed >= 0 ? placed : placeOf(pass, stage, "embedding · √D");
+  return placed >= 0 ? placed : embeddingOf(pass, stage);
 }
 
 /** Colours of the steps of a layer, as its formulas have them: attention 2, add and norm 3, feed-forward 4, cross-attention 5. */
@@ -36,14 +36,14 @@ export const termsOf = (pass: Pass, stage: string): Record<number, number> =>
     pass.tensors.flatMap(({ stage: at, operation, how }, place) => {
       if (at !== stage) return [[place, 1]];
       const [part] = operation.split(": ");
-      const sum = how === "sum" || how === "mean" || how === "variance" || how === "norm";
+      const sum = ["sum", "mean", "variance", "norm", "square", "rms"].includes(how);
       return [[place, sum ? 3 : part === "FFN" ? 4 : part === "cross-attention" ? 5 : 2]];
     }),
   );
 
 function Layer({ pass, tell }: { pass: Pass } & Pick<FigureProps, "tell">) {
   const token = Math.floor(pass.source.tokens.length / 3);
-  const hidden = placeOf(pass, STAGE, "FFN: h = max(0, x W_1 + b_1)");
+  const hidden = pass.tensors.findIndex(({ stage, operation }) => stage === STAGE && operation.startsWith("FFN: h = "));
   const norm = pass.tensors.findIndex((one) => one.stage === STAGE && one.how === "norm");
   const [x, mean, variance] = norm < 0 ? [] : pass.tensors[norm].inputs;
   const places = [hidden, ...(norm < 0 ? [] : [x, mean, variance])];
@@ -67,7 +67,7 @@ function Layer({ pass, tell }: { pass: Pass } & Pick<FigureProps, "tell">) {
       steps={stepsOf(pass, STAGE, [inputOf(pass, "encoder")])}
       side="source"
       token={token}
-      after={() => (norm >= 0 ? null : <p class="small muted">{say("no_norm")}</p>)}
+      after={() => (pass.tensors.some(({ how }) => how === "norm" || how === "rms") ? null : <p class="small muted">{say("no_norm")}</p>)}
       terms={termsOf(pass, STAGE)}
       reveal={
         !small

@@ -50,7 +50,7 @@ function Look({ card, manifest, head, at, setAt }: LookProps) {
   const asks = (manifest as unknown as Readonly<Record<string, TraceSide>>)[manifest.attention[at.kind]!.q];
   const weights = row(head.weights, q);
   const best = largest(weights, 1)[0];
-  const masked = row(head.scaled, q).map((score, k) => (head.mask[q * head.cols.length + k] ? score : -Infinity));
+  const masked = row(head.placed, q).map((score, k) => (head.mask[q * head.cols.length + k] ? score : -Infinity));
   const max = reach(head.q, head.k);
   const key = head.cols[best];
   return (

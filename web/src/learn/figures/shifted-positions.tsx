@@ -73,6 +73,7 @@ export default function ShiftedPositions({ card, tell }: FigureProps) {
           >
             <div class="stack">
               {card.positions === "rotary" && <p class="note">{say("rotary")}</p>}
+              {card.positions === "relative" && <p class="note">{say("relative")}</p>}
               <div class="row">
                 <Slider label={say("by")} value={by} min={0} max={MOST} onChange={setBy} />
                 {dates && (

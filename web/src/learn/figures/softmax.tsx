@@ -31,7 +31,7 @@ function Row({ head, place, tell }: { head: Head; place: { layer: number; head: 
   const [times, setTimes] = useState(1);
   const [plus, setPlus] = useState(0);
   const q = useMemo(() => softestRow(head.weights), [head]);
-  const scores = row(head.scaled, q);
+  const scores = row(head.placed, q);
   const now = Float64Array.from(scores, (score) => times * score + plus);
   const weights = softmax(now);
   const top = Math.max(...now);

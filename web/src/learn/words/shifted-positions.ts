@@ -28,6 +28,10 @@ export const shiftedPositions = {
     "선은 python benchmarks/shifted_positions.py로 미리 재 둔 것이고, 점은 슬라이더를 움직이는 동안 모델이 계산한 것입니다.",
   ],
   none: ["This model has no positions to shift.", "이 모델에는 옮길 위치가 없습니다."],
+  relative: [
+    "This model’s positions are relative: scores know distances alone, so a shift changes nothing at all.",
+    "이 모델의 위치는 상대 위치입니다. 점수는 거리만 알기 때문에 모두 옮겨도 아무것도 달라지지 않습니다.",
+  ],
   rotary: [
     "This model’s positions are rotary: products of queries and keys depend on distances alone, so a shift changes nothing but rounding.",
     "이 모델은 회전 위치를 씁니다. 쿼리와 키의 내적이 거리에만 달려 있으므로, 옮겨도 반올림 오차 말고는 달라지지 않습니다.",

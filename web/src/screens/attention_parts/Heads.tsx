@@ -2,19 +2,22 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Manifest, SweepOut } from "../../api-types";
 import { sweep } from "../../api";
-import { choices, Select } from "../../components/controls";
+import { Button, choices, Select } from "../../components/controls";
 import { Failed } from "../../components/states";
 import { Thumbnails, type Thumb } from "../../components/Thumbnails";
 import { embedded } from "../../embedded";
 import { problemOf, type ApiError } from "../../errors";
 import { t } from "../../i18n";
+import { editOf, maskAt, silenced, type Op } from "../../lib/interventions";
 import { extent } from "../../lib/matrix";
 import { range } from "../../lib/range";
 import type { Tensor } from "../../lib/safetensors";
-import { params, setParams, traceRequest } from "../../state";
+import { ops, params, setOps, setParams, traceRequest } from "../../state";
 import { atlasWeights, hasRollout, headOrder, keyOf, matricesOf, nameOf, VIRTUAL, type Choice, type Pick } from "./view";
 
 const SORTS = ["layer", "entropy", "distance", "diagonal", "previous", "special", "max"] as const;
+
+const NONE: readonly Op[] = [];
 
 type Sweep = SweepOut["kinds"];
 
@@ -64,6 +67,7 @@ export function Heads({ choice, manifest, atlas, marker, rtl, select }: HeadsPro
   const { values, error, retry } = useSweep(swept, manifest);
   const fingerprint = manifest.attention[kind]?.fingerprint;
   const virtual = size.heads > 1 ? VIRTUAL.filter((name) => name !== "rollout" || hasRollout(kind, size)) : [];
+  const edits = params.value.pin === "base" ? NONE : ops.value;
   const { thumbs, picks } = useMemo(() => {
     const matrixOf = matricesOf(size, atlasWeights(atlas));
     const thumbs: Thumb[] = [];
@@ -75,17 +79,27 @@ export function Heads({ choice, manifest, atlas, marker, rtl, select }: HeadsPro
     for (let layer = 0; layer < size.layers; layer++) {
       headOrder(fingerprint, sort, layer, size.heads).forEach((head, col) => {
         const pattern = fingerprint?.label[layer]?.[head];
-        const name = nameOf({ layer, head }, size) + (pattern ? `, ${t(`attention.label_${pattern}`)}` : "");
+        const edit = editOf(edits, kind, layer, head);
+        const name = [
+          nameOf({ layer, head }, size),
+          ...(pattern ? [t(`attention.label_${pattern}`)] : []),
+          ...(edit ? [t(`attention.edit_${edit}`)] : []),
+        ].join(", ");
         add({ layer, head }, col, {
           name,
           value: swept ? (values?.[kind]?.[layer]?.[head] ?? 0) : undefined,
           badge: sort === "layer" ? undefined : String(head + 1),
+          edit,
+          silences: !embedded,
         });
       });
       virtual.forEach((head, i) => add({ layer, head }, size.heads + i, {}));
     }
     return { thumbs, picks };
-  }, [atlas, kind, sort, fingerprint, swept, values]);
+  }, [atlas, kind, sort, fingerprint, swept, values, edits]);
+  const one =
+    choice.picks.length === 1 && typeof choice.picks[0].head === "number" ? { ...choice.picks[0], head: choice.picks[0].head } : null;
+  const silence = (layer: number, head: number) => setOps(silenced(ops.value, kind, layer, head));
   const all = Object.values(values ?? {}).flat(2);
   const most = all.length > 0 ? Math.max(0.01, ...extent(all).map(Math.abs)) : 1;
   return (
@@ -108,7 +122,20 @@ export function Heads({ choice, manifest, atlas, marker, rtl, select }: HeadsPro
         valueScale={{ signed: true, max: most }}
         marker={marker}
         onSelect={(key, add) => select(picks.get(key)!, add)}
+        onSilence={
+          embedded
+            ? undefined
+            : (key) => {
+                const { layer, head } = picks.get(key)!;
+                if (typeof head === "number") silence(layer, head);
+              }
+        }
       />
+      {one && !embedded && (
+        <Button onClick={() => silence(one.layer, one.head)}>
+          {maskAt(ops.value, kind, one.layer, one.head) >= 0 ? t("attention.bring_back") : t("attention.silence_one")}
+        </Button>
+      )}
       {error && <Failed error={error} retry={retry} />}
       {size.heads > 1 && (
         <div class="row">
@@ -131,7 +158,7 @@ export function Heads({ choice, manifest, atlas, marker, rtl, select }: HeadsPro
           )}
         </div>
       )}
-      <p class="note">{swept ? t("attention.sweep_note") : t("attention.heads_note")}</p>
+      <p class={swept ? "note" : "note by-mouse"}>{swept ? t("attention.sweep_note") : t("attention.heads_note")}</p>
     </section>
   );
 }

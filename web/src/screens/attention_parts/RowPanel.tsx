@@ -7,16 +7,15 @@ import { Patches } from "../../components/Patches";
 import { embedded } from "../../embedded";
 import { t } from "../../i18n";
 import { fixed, percent } from "../../lib/format";
-import { entropy, largest, row } from "../../lib/matrix";
+import { entropy, row } from "../../lib/matrix";
 import { rowScale } from "../../lib/picture";
 import { href, ops, setOps, whatIfOpen } from "../../state";
 import { headOps, titleOf, type Choice, type Picture } from "./view";
 import { Link } from "../../components/Link";
-
-const SHOWN = 8;
+import { Weights } from "./Weights";
 
 export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; manifest: Manifest; picture: Picture; cell: Cell | null }) {
-  const { matrix: m, rows, cols } = picture;
+  const { matrix: m, rows } = picture;
   const weights = cell && row(m, cell.row);
   const keys = manifest.attention[choice.kind]?.k;
   const image = keys && manifest[keys].image;
@@ -43,19 +42,7 @@ export function RowPanel({ choice, manifest, picture, cell }: { choice: Choice; 
         />
       )}
       {!weights && <p class="note">{t("attention.row_none")}</p>}
-      {weights && (
-        <ol class="bars">
-          {largest(weights, SHOWN).map((c) => (
-            <li key={c} class={c === cell.col ? "on" : undefined}>
-              <bdi class="clip" lang={cols[c].lang}>
-                {cols[c].text}
-              </bdi>
-              <span class="num">{fixed(weights[c], 3)}</span>
-              <i style={{ width: `${Math.max(0.5, weights[c] * 100)}%` }} />
-            </li>
-          ))}
-        </ol>
-      )}
+      {cell && <Weights choice={choice} picture={picture} cell={cell} />}
       {bits !== null && (
         <dl class="facts">
           <dt>{t("attention.entropy")}</dt>

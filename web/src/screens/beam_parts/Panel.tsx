@@ -1,7 +1,7 @@
 /** Beside the tree: one node in words and numbers with what can be tried from it, or the answers the search ended with. */
 import type { BeamNode, BeamDocument, Manifest } from "../../api-types";
 import { Button, IconButton } from "../../components/controls";
-import { Tokens } from "../../components/Tokens";
+import { Piece, Tokens } from "../../components/Tokens";
 import { Await } from "../../components/states";
 import { embedded } from "../../embedded";
 import { useTensors, useTraceOf } from "../../hooks";
@@ -9,7 +9,7 @@ import { t } from "../../i18n";
 import { fixed, percent } from "../../lib/format";
 import { combine, matrix, row } from "../../lib/matrix";
 import { lastLayer } from "../../lib/needs";
-import { endsOf, isEnd, pathOf, textUpTo } from "../../lib/tree";
+import { answersOf, endsOf, isEnd, pathOf, textUpTo } from "../../lib/tree";
 import { addOp, ops, setParams } from "../../state";
 
 interface PanelProps {
@@ -33,18 +33,19 @@ const SHOWN = 10;
 function Answers({ manifest, tree, onSelect }: PanelProps) {
   const ends = endsOf(tree);
   const last = tree.chosen[tree.chosen.length - 1] ?? 0;
-  const list = ends.length > 0 ? ends : [tree.nodes[last]];
+  const list = answersOf(tree, ends.length > 0 ? ends : [tree.nodes[last]]);
   return (
     <>
       <div>
-        <h2>{ends.length > 0 ? t("beam.answers", { n: ends.length }) : t("beam.unfinished")}</h2>
+        <h2>{ends.length > 0 ? t("beam.answers", { n: list.length }) : t("beam.unfinished")}</h2>
         <p class="small muted">{t("beam.pick_node")}</p>
       </div>
       <ol class="beam-answers">
-        {list.slice(0, SHOWN).map((node) => (
+        {list.slice(0, SHOWN).map(({ node, text, ways }) => (
           <li key={node.n}>
             <button type="button" class={node.n === last ? "best" : undefined} onClick={() => onSelect(node.n)}>
-              <bdi lang={manifest.target.lang}>{textUpTo(tree, node.n).text || "∅"}</bdi>
+              <bdi lang={manifest.target.lang}>{text || "∅"}</bdi>
+              {ways > 1 && <span class="badge">{t("beam.ways", { n: ways })}</span>}
               <span class="num">{fixed(node.norm, 2)}</span>
             </button>
           </li>
@@ -106,7 +107,7 @@ function PathScores({ path, lang }: { path: readonly BeamNode[]; lang: string })
         {path.map((node) => (
           <li key={node.n}>
             <bdi class="clip" lang={lang}>
-              {node.text.trim() || "␣"}
+              <Piece text={node.text} />
             </bdi>
             <i aria-hidden="true">
               <b style={{ width: `${Math.max(1, Math.exp(node.logprob) * 100)}%` }} />
@@ -200,7 +201,9 @@ function Rejected({ tree, node, lang, onSelect }: { tree: BeamDocument; node: Be
       <div class="row beam-ways">
         {others.map((other) => (
           <button key={other.n} type="button" class={`chip ${other.state}`} onClick={() => onSelect(other.n)}>
-            <bdi lang={lang}>{other.text.trim() || "␣"}</bdi>
+            <bdi lang={lang}>
+              <Piece text={other.text} />
+            </bdi>
             <span class="faint">{percent(Math.exp(other.logprob))}</span>
           </button>
         ))}

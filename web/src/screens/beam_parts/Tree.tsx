@@ -18,13 +18,15 @@ interface TreeProps {
 }
 
 const LEAST = 0.35;
+/** The smallest size at which the figures under the nodes can still be read. */
+const READABLE = 0.8;
 const CLOSEST = 1.6;
 
 export function Tree({ tree, limbs, lang, step, selected, onSelect }: TreeProps) {
   const spine = useMemo(() => spineOf(tree, limbs), [tree, limbs]);
-  const plan = useMemo(() => geometryOf(tree, limbs, spine), [tree, limbs, spine]);
   const moment = useMemo(() => momentOf(tree, step), [tree, step]);
   const [frame, size] = useSize<HTMLDivElement>();
+  const plan = useMemo(() => geometryOf(tree, limbs, spine, size.width || undefined), [tree, limbs, spine, size.width]);
   const [zoom, setZoom] = useState(1);
   const [focus, setFocus] = useState<number | null>(null);
   const id = useName("beam-node");
@@ -48,6 +50,9 @@ export function Tree({ tree, limbs, lang, step, selected, onSelect }: TreeProps)
       behavior: smooth ? "smooth" : "auto",
     });
   };
+  // all steps are in sight from the start, as far as they can be read
+  const across = size.width > 0 ? Math.max(READABLE, Math.min(1, size.width / plan.width)) : 1;
+  useLayoutEffect(() => setZoom(across), [plan, across]);
   // the answer's line is what to look at first
   useLayoutEffect(() => {
     const view = frame.current;
@@ -94,7 +99,7 @@ export function Tree({ tree, limbs, lang, step, selected, onSelect }: TreeProps)
   const room = frame.current?.clientHeight ?? Infinity;
   const states = limbs.map((limb) => classOf(tree, limb, moment, step));
   const order = limbs.map((_, i) => i).sort((a, b) => depth(states[a]) - depth(states[b]) || a - b);
-  const fit = Math.max(LEAST, Math.min(1, size.width / plan.width, plan.height > room ? room / plan.height : 1));
+  const fit = Math.max(0.6, Math.min(1, size.width / plan.width, plan.height > room ? room / plan.height : 1));
   const larger = plan.width > size.width + 1 || plan.height > room + 1 || zoom !== 1;
   return (
     <div class="beam-frame">
@@ -237,7 +242,7 @@ interface NodeProps {
 }
 
 function Node({ id, tree, limb, plan, i, lang, state, on, focused, click }: NodeProps) {
-  const { x, y, width, label, figure } = plan.boxes[i];
+  const { x, y, width, label, space, figure } = plan.boxes[i];
   return (
     <g
       id={id}
@@ -250,6 +255,7 @@ function Node({ id, tree, limb, plan, i, lang, state, on, focused, click }: Node
     >
       <rect x={x} y={y - HEIGHT / 2} width={width} height={HEIGHT} rx={7} />
       <text x={x + width / 2} y={figure ? y - 2 : y + 4.5} text-anchor="middle" lang={lang}>
+        {space && <tspan class="space">␣</tspan>}
         {label}
       </text>{" "}
       {figure && (

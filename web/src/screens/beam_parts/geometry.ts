@@ -2,11 +2,12 @@
 import type { BeamDocument } from "../../api-types";
 import { fixed } from "../../lib/format";
 import { shorten, widthOf } from "../../lib/labels";
-import { rowsOf, sharesOf, type Limb } from "../../lib/tree";
+import { rowsOf, sharesOf, twinsOf, type Limb } from "../../lib/tree";
 
 export const ROW = 36;
 export const HEIGHT = 31;
 const GAP = 46;
+const NARROW = 22;
 const TOP = 34;
 const SIDE = 10;
 const PAD = 9;
@@ -17,6 +18,8 @@ export interface Box {
   readonly y: number;
   readonly width: number;
   readonly label: string;
+  /** it begins with a space, and a sibling differs from it in that alone */
+  readonly space: boolean;
   readonly figure: string;
 }
 export interface Geometry {
@@ -38,22 +41,32 @@ function labelOf(limb: Limb): string {
   return byte ? `<${byte[1]}>` : shorten(limb.text.trim() || "␣", CHARS);
 }
 
-export function geometryOf(tree: BeamDocument, limbs: readonly Limb[], spine: ReadonlySet<number>): Geometry {
+/** Columns stand closer where `room` is too narrow for the whole tree. */
+export function geometryOf(tree: BeamDocument, limbs: readonly Limb[], spine: ReadonlySet<number>, room = Infinity): Geometry {
   const rows = rowsOf(limbs, spine);
   const shares = sharesOf(tree.nodes);
-  const texts = limbs.map((limb) => {
+  const twins = twinsOf(limbs);
+  const texts = limbs.map((limb, i) => {
     const label = labelOf(limb);
+    const space = twins.has(i) && limb.text.startsWith(" ");
     const figure = limb.n === null || limb.t < 0 || limb.counted.length > 0 ? "" : fixed(tree.nodes[limb.n].norm, 2);
-    return { label, figure, width: Math.ceil(Math.max(widthOf(label) * 14, widthOf(figure) * 11, 14)) + 2 * PAD };
+    return {
+      label,
+      space,
+      figure,
+      width: Math.ceil(Math.max((widthOf(label) + (space ? 0.6 : 0)) * 14, widthOf(figure) * 11, 14)) + 2 * PAD,
+    };
   });
   const steps = limbs.reduce((most, limb) => Math.max(most, limb.t), -1);
   const widths = new Array<number>(steps + 2).fill(0);
   limbs.forEach((limb, i) => (widths[limb.t + 1] = Math.max(widths[limb.t + 1], texts[i].width)));
+  const free = room - 2 * SIDE - widths.reduce((sum, width) => sum + width, 0);
+  const gap = Math.max(NARROW, Math.min(GAP, free / Math.max(1, widths.length - 1)));
   const columns: { x: number; width: number }[] = [];
   let x = SIDE;
   for (const width of widths) {
     columns.push({ x, width });
-    x += width + GAP;
+    x += width + gap;
   }
   const boxes = limbs.map(
     (limb, i): Box => ({
@@ -78,7 +91,7 @@ export function geometryOf(tree: BeamDocument, limbs: readonly Limb[], spine: Re
     columns,
     edges,
     strokes: limbs.map((limb) => 1.25 + 7.75 * share(limb)),
-    width: x - GAP + SIDE,
+    width: x - gap + SIDE,
     height: TOP + ((limbs.length > 0 ? Math.max(...rows) : 0) + 1) * ROW + 10,
   };
 }

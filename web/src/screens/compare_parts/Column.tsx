@@ -30,7 +30,9 @@ export interface Hover {
 interface ColumnProps {
   result: ColumnOut;
   text: string;
-  marks: readonly (Mark & { strong: boolean })[];
+  marks: readonly Mark[];
+  /** whether the answer is the reference; null without one */
+  right: boolean | null;
   chrf: Chrf | null;
   /** largest influence of all columns: they share one colour scale */
   most: number;
@@ -60,6 +62,11 @@ export function Column(props: ColumnProps) {
         </span>
       </header>
       <Answer {...props} manifest={manifest} rows={rows} row={cell?.row ?? null} />
+      {props.right !== null && (
+        <p>
+          <span class={props.right ? "badge good" : "badge bad"}>{props.right ? t("compare.right") : t("compare.wrong")}</span>
+        </p>
+      )}
       <Scores result={result} chrf={props.chrf} />
       <HeatmapFigure
         bare
@@ -130,6 +137,7 @@ function cellOf({ hover, result }: ColumnProps, influence: Matrix, rows: Rows): 
 function Answer({
   result,
   marks,
+  right,
   manifest,
   rows,
   row,
@@ -145,7 +153,7 @@ function Answer({
         const token = piece.tokens.find((n) => n < tokens.length);
         const mark = marks[piece.tokens.filter((n) => n >= tokens.length)[0] - tokens.length];
         const at = token === undefined ? -1 : rowOf(token);
-        const name = [mark && (mark.strong ? "strong" : "weak"), at >= 0 && at === row && "on"].filter(Boolean).join(" ");
+        const name = [mark && (right === null ? "other" : "strong"), at >= 0 && at === row && "on"].filter(Boolean).join(" ");
         const enter = at < 0 ? undefined : () => onHover({ word: null, row: at, from: result.model });
         return mark ? (
           <mark key={i} class={name} onPointerEnter={enter}>

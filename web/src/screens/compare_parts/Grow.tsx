@@ -1,33 +1,30 @@
 /** Grow the sentence: chrF of each model against the number of words it was given. */
 import { useMemo } from "preact/hooks";
-import type { Arch, CompareOut } from "../../api-types";
+import type { CompareOut } from "../../api-types";
 import { LineFigure, type Line } from "../../components/LineChart";
 import { t } from "../../i18n";
 import { fixed } from "../../lib/format";
+import { coloursOf } from "../../lib/series";
 import { setParams } from "../../state";
-
-const COLOUR: Readonly<Record<Arch, number>> = { transformer: 1, rnn: 2, luong: 3 };
 
 export function Grow({ answer, part, reference }: { answer: CompareOut; part: number | null; reference: boolean }) {
   const { grow, results } = answer;
   const all = answer.source.words.length;
-  const lines = useMemo(
-    () =>
-      results.map((result, i): Line => {
-        const twin = results.findIndex((other) => other.arch === result.arch) < i;
-        const x = grow.filter((entry) => entry.scores[result.model]);
-        return {
-          id: result.model,
-          label: result.model,
-          colour: twin ? 4 : COLOUR[result.arch],
-          dashed: result.model === answer.pseudo_reference,
-          dots: true,
-          x: x.map((entry) => entry.words),
-          y: x.map((entry) => entry.scores[result.model].chrf),
-        };
-      }),
-    [answer],
-  );
+  const lines = useMemo(() => {
+    const colours = coloursOf(results.map((result) => result.arch));
+    return results.map((result, i): Line => {
+      const x = grow.filter((entry) => entry.scores[result.model]);
+      return {
+        id: result.model,
+        label: result.model,
+        colour: colours[i],
+        dashed: result.model === answer.pseudo_reference,
+        dots: true,
+        x: x.map((entry) => entry.words),
+        y: x.map((entry) => entry.scores[result.model].chrf),
+      };
+    });
+  }, [answer]);
   const ticks = useMemo(() => grow.map((entry) => ({ at: entry.words, label: String(entry.words) })), [answer]);
   const flags = useMemo(() => (part === null ? [] : [{ x: part, text: t("compare.first_words", { n: part, all }) }]), [part, all]);
   const table = () => ({

@@ -5,12 +5,11 @@ import type { Label } from "../../lib/heatmap";
 import { fromRows, matrix, mergeWords, type Matrix } from "../../lib/matrix";
 import { unitsOf, wordUnits } from "../../lib/tokens";
 
-/** Stretches to mark in each answer: what a reference lacks, else what the others lack. `strong`: all of them lack it. */
-export function markedTexts(answer: CompareOut, reference: string): (Mark & { strong: boolean })[][] {
+/** Stretches to mark in each answer: what the reference lacks, else what none of the others has. */
+export function markedTexts(answer: CompareOut, reference: string): Mark[][] {
   const texts = answer.results.map((result) => result.text);
-  const found = reference ? texts.map((text) => marksAgainst(text, [reference])) : differences(texts);
-  const all = reference ? 1 : texts.length - 1;
-  return found.map((marks) => marks.map((mark) => ({ ...mark, strong: mark.lacking === all })));
+  if (reference) return texts.map((text) => marksAgainst(text, [reference]));
+  return differences(texts).map((marks) => marks.filter((mark) => mark.lacking === texts.length - 1));
 }
 
 export interface Chrf {

@@ -1,14 +1,17 @@
 /** Where a file is dropped or chosen. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { getDocuments, postDocument } from "../../api";
+import { GlossaryField } from "../../components/GlossaryField";
+import { useDropping } from "../../components/dropping";
 import { Icon } from "../../components/Icon";
 import { Button } from "../../components/controls";
 import { Empty, Failed } from "../../components/states";
 import { problemOf, type ApiError } from "../../errors";
 import { useResource } from "../../hooks";
 import { locale, t } from "../../i18n";
+import { glossaryLines } from "../../lib/glossary";
 import { sizeText } from "../../lib/sizes";
-import { model, seesPictures } from "../../state";
+import { glossary, model, seesPictures } from "../../state";
 import { keep, open } from "./ids";
 
 export function Drop() {
@@ -28,7 +31,7 @@ export function Drop() {
       if (one.size === 0) return setError(t("documents.empty", { name: one.name }));
       setSending(one.name);
       try {
-        const { id } = await postDocument(one, model.value!.name);
+        const { id } = await postDocument(one, model.value!.name, glossaryLines(glossary.value));
         keep(id);
         if (files.length === 1) open(id);
       } catch (problem) {
@@ -68,6 +71,7 @@ export function Drop() {
           void take(found);
         }}
       />
+      <GlossaryField />
       {names && <p class="small muted">{t("documents.formats", { formats: names, size: size(most) })}</p>}
       <p class="small faint">{t("documents.stays")}</p>
       {error !== null &&
@@ -80,30 +84,4 @@ export function Drop() {
         ))}
     </section>
   );
-}
-
-/** Anywhere on the page: a file dropped beside the box would otherwise replace the page. `null`: a folder. */
-function useDropping(setOver: (over: boolean) => void, take: (files: readonly File[] | null) => void): void {
-  const latest = useRef(take);
-  latest.current = take;
-  useEffect(() => {
-    const stop = new AbortController();
-    const on = <E extends keyof WindowEventMap>(name: E, act: (event: WindowEventMap[E]) => void) =>
-      addEventListener(name, act, { signal: stop.signal });
-    on("dragover", (event) => {
-      if (!event.dataTransfer?.types.includes("Files")) return;
-      event.preventDefault();
-      setOver(true);
-    });
-    on("dragleave", (event) => event.relatedTarget === null && setOver(false));
-    on("drop", (event) => {
-      setOver(false);
-      const given = event.dataTransfer;
-      if (!given?.types.includes("Files")) return;
-      event.preventDefault();
-      const folder = [...given.items].some((item) => item.webkitGetAsEntry?.()?.isDirectory);
-      if (folder || given.files.length > 0) latest.current(folder ? null : [...given.files]);
-    });
-    return () => stop.abort();
-  }, []);
 }

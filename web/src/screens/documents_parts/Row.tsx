@@ -3,9 +3,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { editSegment } from "../../api";
 import type { SegmentOut } from "../../api-types";
 import { Badge, Button } from "../../components/controls";
+import { Doubted } from "../../components/Doubted";
 import { problemText, toast } from "../../components/states";
 import { problemOf } from "../../errors";
 import { t } from "../../i18n";
+import { markedPieces } from "../../lib/doubts";
 import { models } from "../../state";
 
 interface RowProps {
@@ -33,7 +35,7 @@ export function Row({ id, model, row, count, onEdit }: RowProps) {
       toast(problemText(problemOf(error))); // what was written stays open
     }
   };
-  const kind = row.edited ? " edited" : row.doubts.length > 0 ? " doubtful" : "";
+  const kind = row.edited ? " edited" : row.doubts.length + row.words.length > 0 ? " doubtful" : "";
   return (
     <div class={`documents-row${kind}`} role="listitem" aria-setsize={count} aria-posinset={row.n + 1}>
       <span class="documents-where faint">{row.where}</span>
@@ -53,7 +55,19 @@ export function Row({ id, model, row, count, onEdit }: RowProps) {
             title={row.outcome === "skipped" ? t("documents.skipped") : t("documents.edit", { n: row.n + 1 })}
             onClick={() => setEditing(true)}
           >
-            {row.target ?? <span class="faint">{row.outcome === null ? t("documents.turn") : row.source}</span>}
+            {row.target === null ? (
+              <span class="faint">{row.outcome === null ? t("documents.turn") : row.source}</span>
+            ) : (
+              markedPieces(row.target, null, row.words).map(({ text, change }, n) =>
+                change === null ? (
+                  text
+                ) : (
+                  <Doubted key={n} change={change}>
+                    {text}
+                  </Doubted>
+                ),
+              )
+            )}
           </button>
         )}
         <Notes row={row} />
@@ -65,7 +79,7 @@ export function Row({ id, model, row, count, onEdit }: RowProps) {
 /** What there is to say about a translation. */
 function Notes({ row }: { row: SegmentOut }) {
   const other = row.outcome === "present" ? t("documents.present") : null;
-  if (!row.edited && row.doubts.length === 0 && other === null) return null;
+  if (!row.edited && row.doubts.length + row.words.length === 0 && other === null) return null;
   return (
     <span class="row documents-notes">
       {row.edited && <span class="chip on">{t("documents.edited")}</span>}
@@ -74,6 +88,7 @@ function Notes({ row }: { row: SegmentOut }) {
           {doubt}
         </Badge>
       ))}
+      {row.words.length > 0 && <span class="small faint">{t("documents.words", { n: row.words.length })}</span>}
       {other !== null && !row.edited && <span class="small faint">{other}</span>}
     </span>
   );

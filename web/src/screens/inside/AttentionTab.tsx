@@ -1,24 +1,30 @@
-/** Attention step by step: one head, six stages, one cell that stays chosen, and its arithmetic. */
+/** Attention step by step: one head, six stages or seven, one cell that stays chosen, and its arithmetic. */
+import type { ComponentType } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Manifest } from "../../api-types";
-import { IconButton, kindChoices, Segmented, Select, Switch } from "../../components/controls";
+import { Badge, IconButton, kindChoices, Segmented, Select, Switch } from "../../components/controls";
+import { Scrubber, Speed, speedOf } from "../../components/Scrubber";
 import { Await, Loading, Warnings } from "../../components/states";
 import { useTensors } from "../../hooks";
 import { t } from "../../i18n";
+import { withEdit } from "../../components/whatif/words";
+import { editOf } from "../../lib/interventions";
 import { onKey } from "../../keys";
 import { decimalsFor, shown } from "../../lib/arithmetic";
 import { percent } from "../../lib/format";
 import { range } from "../../lib/range";
 import { params, setParams } from "../../state";
 import { StageFormula, WholeFormula } from "./formulas";
-import { chosenOf, choiceOf, dimensionOf, dimensionsOf, headOf, isWide, needsOf, STAGES, valueParts } from "./head";
+import { chosenOf, choiceOf, dimensionOf, dimensionsOf, headOf, isWide, needsOf, stagesOf, valueParts } from "./head";
 import type { Choice, Chosen, Head, Stage } from "./head";
 import { Panels } from "./Panels";
 import { Reckoning } from "./Reckoning";
 import { Trials } from "./Trials";
 import { WithoutAttention } from "./Recurrence";
+import type { HeadFigureProps } from "../../map/HeadFigure";
 
-const PACE = 2200;
+/** Milliseconds of a stage at speed 1. */
+export const PACE = 2200;
 
 export function AttentionTab({ manifest }: { manifest: Manifest }) {
   const choice = choiceOf(params.value, manifest);
@@ -35,7 +41,9 @@ function OneHead({ manifest, choice }: { manifest: Manifest; choice: Choice }) {
       <Controls manifest={manifest} choice={choice} wide={head ? isWide(head.d) : false} />
       {head && chosen ? (
         <div class={tensors.status === "loading" ? "stack stale" : "stack"}>
+          {choice.kind !== "enc_self" && <Scrubber manifest={manifest} />}
           <Steps choice={choice} head={head} chosen={chosen} />
+          <InMotion {...{ manifest, choice, head, chosen }} />
           <div class="inside-body">
             <Panels manifest={manifest} choice={choice} head={head} chosen={chosen} />
             <Reckoning manifest={manifest} choice={choice} head={head} chosen={chosen} />
@@ -51,7 +59,23 @@ function OneHead({ manifest, choice }: { manifest: Manifest; choice: Choice }) {
   );
 }
 
+/** The row of the chosen query in motion; its script comes when it is opened. */
+function InMotion(props: Omit<HeadFigureProps, "onPick">) {
+  const [HeadFigure, setFigure] = useState<ComponentType<HeadFigureProps> | null>(null);
+  const open = params.value.mo === "1";
+  useEffect(() => {
+    if (open) void import("../map").then((map) => setFigure(() => map.HeadFigure));
+  }, [open]);
+  return (
+    <details class="inside-motion" open={open} onToggle={(event) => setParams({ mo: event.currentTarget.open ? 1 : null })}>
+      <summary>{t("map.motion")}</summary>
+      {open && HeadFigure && <HeadFigure {...props} onPick={(j) => setParams({ j }, { push: true })} />}
+    </details>
+  );
+}
+
 function Controls({ manifest, choice, wide }: { manifest: Manifest; choice: Choice; wide: boolean }) {
+  const edit = editOf(manifest.interventions, choice.kind, choice.layer, choice.head);
   const numbered = (count: number) => range(count).map((n) => ({ value: String(n + 1), label: String(n + 1) }));
   return (
     <div class="row wide">
@@ -73,10 +97,14 @@ function Controls({ manifest, choice, wide }: { manifest: Manifest; choice: Choi
         <Select
           label={t("inside.head")}
           value={String(choice.head + 1)}
-          choices={numbered(choice.size.heads)}
+          choices={numbered(choice.size.heads).map(({ value, label }, head) => ({
+            value,
+            label: withEdit(label, editOf(manifest.interventions, choice.kind, choice.layer, head)),
+          }))}
           onChange={(h) => setParams({ h, dim: null }, { push: true })}
         />
       )}
+      {edit && <Badge tone="warn">{t(`attention.edit_${edit}`)}</Badge>}
       {wide && (
         <Switch
           label={t("inside.show_all", { n: manifest.model.kinds[choice.kind]!.d_head })}
@@ -88,24 +116,26 @@ function Controls({ manifest, choice, wide }: { manifest: Manifest; choice: Choi
   );
 }
 
-/** The six stages as steps, each with the chosen cell's value after it; play, pause, back and on. */
-function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: Chosen }) {
+/** The stages as steps, each with the chosen cell's value after it; play, pause, back and on. */
+export function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: Chosen }) {
   const [playing, setPlaying] = useState(false);
   const { stage } = choice;
-  const last = STAGES.length as Stage;
-  const show = (next: number, push = true) => setParams({ stage: next === 1 ? null : next }, { push });
+  const order = stagesOf(head);
+  const last = order[order.length - 1];
+  const show = (next: Stage, push = true) => setParams({ stage: next === 1 ? null : next }, { push });
+  const beside = (now: Stage, by: -1 | 1) => order[Math.max(0, Math.min(order.length - 1, order.indexOf(now) + by))];
   const step = (by: -1 | 1) => {
     setPlaying(false);
-    const now = Number(params.peek().stage ?? 1) || 1; // the address may be a step ahead of what is drawn
-    show(Math.max(1, Math.min(last, now + by)));
+    const ahead = order.find((one) => String(one) === params.peek().stage); // the address may be a step ahead of what is drawn
+    show(beside(ahead ?? 1, by));
   };
   useEffect(() => {
     const removers = [onKey(",", () => step(-1)), onKey(".", () => step(1))];
     return () => removers.forEach((remove) => remove());
-  }, []);
+  }, [order]);
   useEffect(() => {
     if (!playing) return;
-    const timer = setTimeout(() => (stage < last ? show(stage + 1, false) : setPlaying(false)), PACE);
+    const timer = setTimeout(() => (stage !== last ? show(beside(stage, 1), false) : setPlaying(false)), PACE / speedOf());
     return () => clearTimeout(timer);
   }, [playing, stage]);
   const play = () => {
@@ -124,6 +154,7 @@ function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: C
             onClick={play}
           />
           <IconButton icon="next" label={t("inside.on")} shortcut="." disabled={stage === last} onClick={() => step(1)} />
+          <Speed />
         </div>
         <div class="inside-whole">
           <WholeFormula
@@ -131,13 +162,14 @@ function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: C
             luong={head.luong}
             copy={head.copy}
             unscaled={head.unscaled}
+            biased={head.bias !== null}
             score={head.score}
             heads={choice.size.heads}
           />
         </div>
       </div>
       <ol>
-        {STAGES.map((one) => (
+        {order.map((one, n) => (
           <li key={one}>
             <button
               type="button"
@@ -148,7 +180,7 @@ function Steps({ choice, head, chosen }: { choice: Choice; head: Head; chosen: C
               }}
             >
               <span class="inside-step-name">
-                <b>{one}</b> {t(stageName(one, head))}
+                <b>{n + 1}</b> {t(stageName(one, head))}
               </span>
               <span class={head.unscaled && one === 2 ? "struck" : undefined}>
                 <StageFormula stage={one} luong={head.luong} copy={head.copy} score={head.score} />
@@ -183,8 +215,10 @@ function valueAfter(stage: Stage, choice: Choice, head: Head, chosen: Chosen): s
       return figure(head.scores.data[at]);
     case 2:
       return head.unscaled ? t("inside.unscaled_short") : figure(head.scaled.data[at]);
+    case 7:
+      return figure(head.placed.data[at]);
     case 3:
-      return head.mask[at] ? figure(head.scaled.data[at]) : figure(-Infinity);
+      return head.mask[at] ? figure(head.placed.data[at]) : figure(-Infinity);
     case 4:
       return figure(head.weights.data[at]);
     case 5:

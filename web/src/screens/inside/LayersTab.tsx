@@ -9,6 +9,7 @@ import { Lines } from "../../components/Sums";
 import { embedded } from "../../embedded";
 import { useForward, useTensors } from "../../hooks";
 import { t } from "../../i18n";
+import { local } from "../../local/site";
 import { onKey } from "../../keys";
 import { fixed, number } from "../../lib/format";
 import { axesOf, bytesOf, gridOf, groupsOf, headsOf, labelsFor, lettersOf, needOf, sizesOf } from "../../lib/forward";
@@ -22,8 +23,9 @@ import { mostBytes, useMade } from "./made";
 import { partName, stageName, tensorName } from "./names";
 
 export function LayersTab({ manifest }: { manifest: Manifest }) {
-  const pass = useForward(embedded ? null : manifest.id);
+  const pass = useForward(embedded || local ? null : manifest.id);
   if (embedded) return <Empty title={t("layers.in_file")} />;
+  if (local) return <Empty title={t("layers.in_tab")} />;
   if (pass.error?.code === "bad_parameter" && manifest.interventions.length > 0) return <Empty title={t("layers.edited")} />;
   return (
     <div class="stack inside-layers">

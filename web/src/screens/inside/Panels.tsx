@@ -108,6 +108,7 @@ function explanation({ stage, kind }: Choice, head: Head) {
     return `inside.why_${stage}_luong` as const;
   }
   if (head.copy && (stage === 5 || stage === 6)) return `inside.why_${stage}_copy` as const;
+  if (stage === 7) return head.causal ? "inside.why_7_causal" : "inside.why_7_open";
   if (stage === 2 && head.unscaled) return "inside.why_2_dot";
   if (stage === 3) return `inside.why_3_${head.causal ? "causal" : "open"}` as const;
   if (stage === 1) return `inside.why_1_${kind}` as const;
@@ -132,7 +133,8 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
     return { dims, at, names: dimLabels(dims), free: choice.all && isWide(head.d) };
   };
   const before = { ...square, name: scaled, file: "scaled", matrix: head.scaled, max: reach(head.scaled) };
-  const masked = { ...before, name: t("inside.masked"), file: "masked", mask: head.mask };
+  const placed = head.bias ? { ...before, name: t("inside.placed"), file: "placed", matrix: head.placed, max: reach(head.placed) } : before;
+  const masked = { ...placed, name: t("inside.masked"), file: "masked", mask: head.mask };
   const weights = { ...square, name: t("inside.weights"), file: "weights", matrix: head.weights, mask: head.mask };
   const scores = { ...square, name: t("inside.scores"), file: "scores", matrix: head.scores, max: top };
   switch (choice.stage) {
@@ -177,8 +179,14 @@ function panelsOf(choice: Choice, head: Head, chosen: Chosen, choose: Choose): {
     }
     case 2:
       return { panels: [scores, { ...before, max: top }], operators: ["→"] };
+    case 7: {
+      const bias = head.bias ?? head.scaled;
+      const max = reach(head.scaled, bias, head.placed);
+      const added: PanelProps = { ...square, name: t("inside.bias"), file: "bias", matrix: bias, max };
+      return { panels: [{ ...before, max }, added, { ...placed, max }], operators: ["+", "="] };
+    }
     case 3:
-      return { panels: [before, masked], operators: ["→"] };
+      return { panels: [placed, masked], operators: ["→"] };
     case 4:
       return { panels: [masked, weights], operators: ["→"] };
     default: {

@@ -20,7 +20,7 @@ interface Props {
 
 export function Reckoning(props: Props) {
   const { choice, head, chosen } = props;
-  const stages = { 1: Scores, 2: Scaled, 3: Masked, 4: Weights, 5: Context, 6: Joined } as const;
+  const stages = { 1: Scores, 2: Scaled, 7: Placed, 3: Masked, 4: Weights, 5: Context, 6: Joined } as const;
   const Stage = stages[choice.stage];
   return (
     <aside class="card stack inside-sum" aria-label={t("inside.arithmetic")}>
@@ -120,9 +120,28 @@ function Scaled({ head, chosen }: Props) {
   );
 }
 
+/** A learned number for the distance between two tokens, added to their score. */
+function Placed({ head, chosen }: Props) {
+  const at = chosen.q * head.scores.cols + chosen.k;
+  const [scaled, bias, placed] = [head.scaled.data[at], head.bias?.data[at] ?? 0, head.placed.data[at]];
+  const sum = sumOf([scaled, bias], placed);
+  return (
+    <>
+      <SumList
+        sum={sum}
+        rest={t("inside.rounding")}
+        total={<b>{t("inside.placed")}</b>}
+        term={(n) => ({ name: t(n === 0 ? (head.unscaled ? "inside.scores" : "inside.scaled") : "inside.bias"), on: n === 1 })}
+      />
+      <p class="small muted">{t("inside.distance_note")}</p>
+      <Facts of={[[t("inside.distance"), String(chosen.k - chosen.q)]]} />
+    </>
+  );
+}
+
 function Masked({ head, chosen }: Props) {
   const at = chosen.q * head.scores.cols + chosen.k;
-  const value = plain(head.scaled.data[at]);
+  const value = plain(head.placed.data[at]);
   const open = head.mask[at] !== 0;
   const from = chosen.q * head.scores.cols;
   const seen = head.mask.subarray(from, from + head.scores.cols).reduce((n, m) => n + m, 0);
@@ -138,7 +157,7 @@ function Masked({ head, chosen }: Props) {
 function Weights({ head, chosen }: Props) {
   const from = chosen.q * head.scores.cols;
   const mask = head.mask.subarray(from, from + head.scores.cols);
-  const [scores, weights] = [row(head.scaled, chosen.q), row(head.weights, chosen.q)];
+  const [scores, weights] = [row(head.placed, chosen.q), row(head.weights, chosen.q)];
   if (!mask[chosen.k]) return <Equation parts={["exp(−∞)", "=", "0"]} />;
   const computed = softmax(scores, mask);
   if (weights.some((w, i) => Math.abs(w - computed[i]) > 1e-4)) return <Edited value={weights[chosen.k]} />;

@@ -33,8 +33,11 @@ function barred(trial: Trial, head: Head): string | null {
 export function Trials({ choice, head, chosen }: Props) {
   const trial = barred(choice.trial, head) === null ? choice.trial : "temperature";
   const maskOf = (q: number) => head.mask.subarray(q * head.scores.cols, (q + 1) * head.scores.cols);
-  const after = (q: number) =>
-    rowUnder(trial, { scores: row(head.scores, q), scaled: row(head.scaled, q), mask: maskOf(q) }, choice.temperature);
+  const undivided = (q: number) => {
+    const bias = head.bias && row(head.bias, q);
+    return Float64Array.from(row(head.scores, q), (x, k) => x + (bias?.[k] ?? 0));
+  };
+  const after = (q: number) => rowUnder(trial, { scores: undivided(q), scaled: row(head.placed, q), mask: maskOf(q) }, choice.temperature);
   const queries = head.rows.map((_, q) => q);
   const [before, then] = [row(head.weights, chosen.q), after(chosen.q)];
   const token = head.rows[chosen.q].text;

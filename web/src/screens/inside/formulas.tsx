@@ -38,6 +38,7 @@ export function StageFormula({ stage, luong, copy, score }: { stage: Stage; luon
   const parts: Record<Stage, ComponentChildren> = {
     1: luong ? luongScore(score, s, h) : row(i("Q", "q"), o("·"), sup(i("K", "k"), i("T"))),
     2: row(o("÷"), root()),
+    7: row(o("+"), i("B")),
     3: row(o("+"), i("M")),
     4: word("softmax"),
     5: row(o("·"), luong || copy ? i("H", "v") : i("V", "v")),
@@ -58,18 +59,20 @@ interface WholeFormulaProps {
   luong: boolean;
   copy: boolean;
   unscaled: boolean;
+  biased: boolean;
   score: string | null;
   heads: number;
 }
 
 /** The whole of attention in one line; what the stage does not touch is faint. */
-export function WholeFormula({ stage, luong, copy, unscaled, score, heads }: WholeFormulaProps) {
+export function WholeFormula({ stage, luong, copy, unscaled, biased, score, heads }: WholeFormulaProps) {
   const on = (...stages: Stage[]) => (stages.includes(stage) ? "on" : "off");
   const part = (content: ComponentChildren, ...stages: Stage[]) => <mrow class={on(...stages)}>{content}</mrow>;
   const open = <mo class={on(4)}>{"("}</mo>;
   const close = <mo class={on(4)}>{")"}</mo>;
   const softmax = part(word("softmax"), 4);
-  const label = t(luong ? "inside.formula_luong" : copy ? "inside.formula_copy" : unscaled ? "inside.formula_dot" : "inside.formula");
+  const plain = unscaled ? (biased ? "inside.formula_dot_bias" : "inside.formula_dot") : biased ? "inside.formula_bias" : "inside.formula";
+  const label = t(luong ? "inside.formula_luong" : copy ? "inside.formula_copy" : plain);
   if (luong) {
     const [s, h] = [sub(i("s", "q"), i("t")), i("H", "k")];
     return (
@@ -114,6 +117,7 @@ export function WholeFormula({ stage, luong, copy, unscaled, score, heads }: Who
             {part(root(), 2)}
           </mfrac>
         )}
+        {biased && part(row(o("+"), i("B")), 7)}
         {part(row(o("+"), i("M")), 3)}
         {close}
         {part(i(copy ? "H" : "V", "v"), 5)}

@@ -9,8 +9,10 @@ import { range } from "../../lib/range";
 import type { Tensor } from "../../lib/safetensors";
 import { unitsOf } from "../../lib/tokens";
 
+/** The stages in the order of computation by their numbers in addresses; 7 is the bias of relative positions, which few models have. */
 export const STAGES = [1, 2, 3, 4, 5, 6] as const;
-export type Stage = (typeof STAGES)[number];
+export const BIASED = [1, 2, 7, 3, 4, 5, 6] as const;
+export type Stage = (typeof BIASED)[number];
 /** Matrices with more columns show the dimensions that matter most to the chosen cell. */
 const WIDE = 16;
 const SHOWN = 8;
@@ -32,6 +34,10 @@ const within = (text: string | undefined, count: number, otherwise: number) => {
   return Number.isInteger(n) && n >= 0 && n < count ? n : otherwise;
 };
 
+/** Whether attention of this kind adds a bias for the distance between tokens. */
+const biased = (manifest: Manifest, kind: Kind) => manifest.attention[kind]?.stages.includes("bias") ?? false;
+export const stagesOf = ({ bias }: Pick<Head, "bias">): readonly Stage[] => (bias ? BIASED : STAGES);
+
 /** The head and stage of an address (k, l, h, stage, all, try, tau), corrected to what the model has; null without attention. */
 export function choiceOf(params: Params, manifest: Manifest): Choice | null {
   const kinds = manifest.model.kinds;
@@ -44,7 +50,7 @@ export function choiceOf(params: Params, manifest: Manifest): Choice | null {
     size,
     layer: within(params.l, size.layers, size.layers - 1),
     head: within(params.h, size.heads, 0),
-    stage: STAGES[within(params.stage, STAGES.length, 0)],
+    stage: (biased(manifest, kind) ? BIASED : STAGES).find((stage) => String(stage) === params.stage) ?? 1,
     all: params.all === "1",
     trial: TRIALS.find((trial) => trial === params.try) ?? "unscaled",
     temperature: temperature >= 0.1 && temperature <= 10 ? temperature : 2,
@@ -52,10 +58,12 @@ export function choiceOf(params: Params, manifest: Manifest): Choice | null {
 }
 
 const PARTS = ["q", "k", "v", "scores", "scaled", "mask", "weights", "context"] as const;
-export const needsOf = ({ kind, layer, head }: Choice, manifest: Manifest): string[] => [
-  ...PARTS.map((part) => `${kind}.${part}:${layer}.${head}`),
-  `${kind}.out:${layer}`,
+const biasNeed = ({ kind, layer, head }: Choice) => `${kind}.bias:${layer}.${head}`;
+export const needsOf = (choice: Choice, manifest: Manifest): string[] => [
+  ...PARTS.map((part) => `${choice.kind}.${part}:${choice.layer}.${choice.head}`),
+  `${choice.kind}.out:${choice.layer}`,
   ...(manifest.rnn ? ["rnn.decoder"] : []),
+  ...(biased(manifest, choice.kind) ? [biasNeed(choice)] : []),
 ];
 /** Contexts of all heads of the layer, which the last stage joins. */
 export const joinNeeds = ({ kind, layer, size }: Choice): string[] => range(size.heads).map((head) => `${kind}.context:${layer}.${head}`);
@@ -79,6 +87,10 @@ export interface Head {
   readonly v: Matrix;
   readonly scores: Matrix;
   readonly scaled: Matrix;
+  /** what relative positions add; null in a model without them */
+  readonly bias: Matrix | null;
+  /** what the mask and the softmax are given: scaled, and the bias */
+  readonly placed: Matrix;
   readonly mask: Uint8Array;
   readonly weights: Matrix;
   readonly context: Matrix;
@@ -95,6 +107,13 @@ export const asMatrix = ({ shape, data }: Tensor): Matrix => {
   return matrix(cols ? data.length / cols : 0, cols, data instanceof Float32Array ? data : Float32Array.from(data));
 };
 
+const plus = (a: Matrix, b: Matrix): Matrix =>
+  matrix(
+    a.rows,
+    a.cols,
+    a.data.map((x, n) => x + b.data[n]),
+  );
+
 /** Labels of a side, one per token. */
 export function labelsOf(side: TraceSide): Label[] {
   const open = new Set(side.tokens.flatMap((token) => (token.group === undefined ? [] : [token.group])));
@@ -107,7 +126,8 @@ export function headOf(manifest: Manifest, choice: Choice, tensors: ReadonlyMap<
   if (!info || !tensors) return null;
   const found = needsOf(choice, manifest).map((need) => tensors.get(need));
   if (found.some((tensor) => tensor === undefined)) return null;
-  const [q, k, v, scores, scaled, mask, weights, context, out, states] = found.map((tensor) => asMatrix(tensor!));
+  const [q, k, v, scores, scaled, mask, weights, context, out, more] = found.map((tensor) => asMatrix(tensor!));
+  const [states, bias] = biased(manifest, choice.kind) ? [null, asMatrix(tensors.get(biasNeed(choice))!)] : [more, null];
   const sides = manifest as unknown as Readonly<Record<string, TraceSide | undefined>>;
   const [asks, answers] = [sides[info.q]!, sides[info.k] ?? manifest.target];
   const [rows, cols] = [labelsOf(asks), labelsOf(answers)];
@@ -124,6 +144,8 @@ export function headOf(manifest: Manifest, choice: Choice, tensors: ReadonlyMap<
     v,
     scores,
     scaled,
+    bias,
+    placed: bias ? plus(scaled, bias) : scaled,
     mask: Uint8Array.from(mask.data),
     weights,
     context,

@@ -17,6 +17,9 @@ const OPERATIONS: Readonly<Record<string, MessageKey>> = {
   "y, the right ids": "layers.right_ids",
   patches: "layers.patches",
   "embedding · √D": "layers.embedding_scaled",
+  embedding: "layers.embedding",
+  "bias, by distance": "layers.bias",
+  "mean of squares": "layers.square",
   "X, embedding": "layers.x_embedding",
   "y, embedding": "layers.y_embedding",
   positions: "layers.positions",
@@ -51,6 +54,7 @@ const PARTS: Readonly<Record<string, MessageKey>> = {
   "cross-attention": "layers.cross_attention",
   FFN: "layers.ffn",
   before: "layers.before",
+  embedding: "layers.embedding",
 };
 
 export function stageName(stage: string, pass: Pass): string {

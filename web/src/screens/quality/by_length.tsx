@@ -21,7 +21,7 @@ interface Chart {
 
 function chartOf(judged: readonly Judged[], spans: readonly Span[], metric: string, base: Judged | undefined): Chart {
   const binOf = (doc: EvalDocument, span: Span) => doc.by_length?.bins.find((bin) => bin.lo === span.lo);
-  const lines = judged.map((one, i): Line => {
+  const lines = judged.map((one): Line => {
     const found = spans.flatMap((span) => {
       const bin = binOf(one.doc, span);
       const other = base && binOf(base.doc, span);
@@ -43,7 +43,7 @@ function chartOf(judged: readonly Judged[], spans: readonly Span[], metric: stri
     return {
       id: one.card.id,
       label: one.label,
-      colour: (i % 6) + 1,
+      colour: one.colour,
       dots: true,
       dashed: one === base,
       x: found.map((point) => point.span.middle),
@@ -193,7 +193,7 @@ function Sentences({ judged, span, unit }: { judged: readonly Judged[]; span: Sp
         </div>
         <IconButton icon="close" label={t("quality.close")} onClick={() => setParams({ bin: null }, { push: true })} />
       </div>
-      <ol>
+      <ol tabIndex={0} aria-label={title}>
         {cases.map((one) => (
           <li key={one.line}>
             <div class="row between top">
@@ -224,7 +224,7 @@ function Sentences({ judged, span, unit }: { judged: readonly Judged[]; span: Sp
               <dd dir="auto">{one.reference}</dd>
               {one.answers.map(({ system, hypothesis, chrf }) => (
                 <>
-                  <dt key={`dt${system}`} class={`c${(system % 6) + 1}`}>
+                  <dt key={`dt${system}`} class={`c${judged[system].colour}`}>
                     {judged[system].label}
                   </dt>
                   <dd key={`dd${system}`} dir="auto">

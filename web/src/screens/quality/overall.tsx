@@ -63,10 +63,10 @@ export function Overall({ judged }: { judged: readonly Judged[] }) {
             </tr>
           </thead>
           <tbody>
-            {judged.map(({ card, doc, label }, i) => (
+            {judged.map(({ card, doc, label, colour }) => (
               <tr key={card.id}>
                 <th scope="row">
-                  <i class={`dot c${(i % 6) + 1}`} aria-hidden="true" />
+                  <i class={`dot c${colour}`} aria-hidden="true" />
                   {label}
                 </th>
                 {metrics.map((name) => (

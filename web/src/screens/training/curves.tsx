@@ -7,7 +7,7 @@ import { t } from "../../i18n";
 import { smooth } from "../../lib/chart";
 import { fixed, number, short } from "../../lib/format";
 import { falls, outOf100 } from "../../lib/metrics";
-import { levelOf, placeOf, points, scoreNames } from "../../lib/training";
+import { directionsIn, levelOf, placeOf, points, scoreNames } from "../../lib/training";
 import { params, setParams } from "../../state";
 import { metricName, type Shown } from "./shown";
 
@@ -43,6 +43,17 @@ function lines(
   });
 }
 
+/** Beside a run the curve of the model that it started from, which was measured on that model's own data. */
+function starts(shown: readonly Shown[], series: string, axis: Axis): Line[] {
+  return shown.flatMap((run): Line[] => {
+    const { start } = run.data.detail;
+    const { x, y } = points(start?.series[series], axis);
+    if (!start || x.length === 0) return [];
+    const label = t("training.start_line", { run: run.name, start: start.name });
+    return [{ id: `${run.data.detail.name} start ${series}`, label, colour: run.colour, x, y, dashed: true }];
+  });
+}
+
 export function Curves({ shown }: { shown: readonly Shown[] }) {
   const cursor = useSignal<number | null>(null);
   const { x, y, sm = DEFAULT, me } = params.value;
@@ -56,12 +67,24 @@ export function Curves({ shown }: { shown: readonly Shown[] }) {
   const plain = (run: string) => t("training.train_line", { run });
   const drawn = useMemo(() => {
     const valid = (run: string) => t("training.valid_line", { run });
+    const old = (run: string) => t("training.kept_line", { run });
     return {
       loss: [
         ...lines(shown, "train.loss", axis, weight, plain),
         ...lines(shown, "valid.loss", axis, 0, valid, { dashed: true, dots: true }),
+        ...lines(shown, "valid.kept_loss", axis, 0, old, { dashed: true }),
+        ...starts(shown, "valid.loss", axis),
       ],
-      score: metric ? lines(shown, `valid.${metric}`, axis, 0, plain, { dots: true }) : [],
+      score: metric
+        ? [
+            ...lines(shown, `valid.${metric}`, axis, 0, plain, { dots: true }),
+            ...directionsOf(shown, metric).flatMap((way) =>
+              lines(shown, `valid.${metric} ${way}`, axis, 0, (run) => `${run} ${way}`, { dashed: true }),
+            ),
+            ...lines(shown, `valid.kept_${metric}`, axis, 0, old, { dashed: true, dots: true }),
+            ...starts(shown, `valid.${metric}`, axis),
+          ]
+        : [],
       lr: lines(shown, "train.lr", axis, 0, plain),
       tokens: lines(shown, "train.tokens_per_s", axis, weight, plain),
       grad: lines(shown, "train.grad_norm", axis, weight, plain),
@@ -138,8 +161,36 @@ export function Curves({ shown }: { shown: readonly Shown[] }) {
         <LineFigure title={t("training.tokens")} {...shared} lines={drawn.tokens} height={170} yRange={[0, null]} formatY={short} />
         <LineFigure title={t("training.grad")} {...shared} lines={drawn.grad} flags={flags} height={170} yRange={[0, null]} />
       </div>
+      <Origins shown={shown} />
       <Notices shown={shown} />
     </div>
+  );
+}
+
+const directionsOf = (shown: readonly Shown[], metric: string) =>
+  directionsIn(
+    shown.map((run) => run.data),
+    metric,
+  );
+
+/** What each run started from, with its hash; nothing for runs from nothing. */
+function Origins({ shown }: { shown: readonly Shown[] }) {
+  const found = shown.flatMap((run) => (run.data.detail.start ? [{ run, start: run.data.detail.start }] : []));
+  if (found.length === 0) return null;
+  return (
+    <section class="card notices" aria-label={t("training.starts")}>
+      <h2>{t("training.starts")}</h2>
+      <p class="note">{t("training.starts_note")}</p>
+      <ul>
+        {found.map(({ run, start }) => (
+          <li key={run.data.detail.name} class="info">
+            <span class={`who c${run.colour}`}>{run.name}</span>
+            <span class="when">{start.name}</span>
+            <span>{start.sha256 ? t("training.start_hash", { hash: start.sha256.slice(0, 12) }) : ""}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -4,11 +4,13 @@ import { type ApiError, epoch, followRun, getRun, getRuns, getSeries } from "../
 import type { RunEvent, RunOut } from "../../api-types";
 import { embedded } from "../../embedded";
 import { problemOf } from "../../errors";
-import { extend, WANTED, type RunData } from "../../lib/training";
+import { extend, isWanted, type RunData } from "../../lib/training";
 
 const REPAINT_MS = 250;
 const AGAIN_MS = 2000;
 const LIST_MS = 10_000;
+/** Of one request. */
+const MOST_CURVES = 32;
 /** A browser opens six connections to one server; some must stay free. */
 const MOST_FOLLOWED = 3;
 
@@ -93,7 +95,7 @@ async function keepUp(
   while (!signal.aborted) {
     try {
       const detail = await getRun(name, signal);
-      const names = WANTED.filter((wanted) => detail.series.includes(wanted));
+      const names = detail.series.filter(isWanted).slice(0, MOST_CURVES);
       const series = names.length > 0 ? await getSeries(name, names, 1000, signal) : {};
       put({ data: { detail, series }, error: null });
       if (embedded || detail.status !== "running") return;
@@ -132,6 +134,7 @@ async function listen(
     await followRun(name, { signal: control.signal, lastId: String(offset) }, ({ event, data }) => {
       if (event === "reset") return stop();
       if (event !== "message") return;
+      if (Object.keys(now()?.detail.config ?? {}).length === 0) return stop(); // loaded before it was written: once more
       waiting.push(JSON.parse(data) as RunEvent);
       timer ??= setTimeout(flush, REPAINT_MS);
     });

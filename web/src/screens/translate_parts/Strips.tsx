@@ -7,20 +7,22 @@ import { Icon } from "../../components/Icon";
 import { Menu, type MenuItem } from "../../components/Popover";
 import { Patches } from "../../components/Patches";
 import { Ribbons, type Mark } from "../../components/Ribbons";
-import { Tokens } from "../../components/Tokens";
+import { Piece, Tokens } from "../../components/Tokens";
 import { Loading, Warnings } from "../../components/states";
+import { withEdit } from "../../components/whatif/words";
 import { traceExports } from "../../components/traceExports";
 import { embedded } from "../../embedded";
 import { t } from "../../i18n";
 import { onKey } from "../../keys";
 import { fixed, percent } from "../../lib/format";
+import { editOf, moved, withRow } from "../../lib/interventions";
 import { column, largest, row, type Matrix } from "../../lib/matrix";
 import { isRtl } from "../../lib/labels";
 import { picturesSvg, rowScale } from "../../lib/picture";
 import { stripsSvg } from "../../lib/strips";
 import { prefixBefore, unitsOf } from "../../lib/tokens";
-import { params, seesPictures, setParams } from "../../state";
-import { sourceName, useLinks, type Links, usualSource } from "./links";
+import { addOp, ops, params, seesPictures, setOps, setParams } from "../../state";
+import { headsOf, sourceName, useLinks, type Links, usualSource } from "./links";
 import type { Live } from "./live";
 
 /** The token under the pointer or the arrow keys; the texts above mark its span. */
@@ -59,6 +61,7 @@ export function Strips({ manifest, live, fresh, aside = true }: StripsProps) {
   const confidence = manifest.steps.map((step) => Math.exp(step.logprob ?? 0));
   const title = links.source === "influence" ? t("translate.supported") : t("translate.looked");
   const strip = (side: Manifest["source"]) => ({ units: unitsOf(side.tokens), rtl: side.dir === "rtl" });
+  const where = aside && !embedded ? headsOf(manifest, links.source) : null;
   const { image } = manifest.source;
   const svg = (dark: boolean) =>
     image
@@ -72,7 +75,7 @@ export function Strips({ manifest, live, fresh, aside = true }: StripsProps) {
       tools={<SourceMenu manifest={manifest} links={links} />}
       table={() => tableOf(manifest, m)}
       exports={traceExports(manifest, links.needs)}
-      caption={captionOf(manifest, links)}
+      caption={captionOf(manifest, links, where !== null)}
     >
       <div class={aside ? "translate-body" : undefined}>
         <div class={image ? "strips pictured" : "strips"}>
@@ -99,7 +102,18 @@ export function Strips({ manifest, live, fresh, aside = true }: StripsProps) {
                 values={onSource}
                 scale={scale}
               />
-              <Ribbons matrix={m} mark={shown} max={links.max} signed={links.signed} dependency={manifest.id} />
+              <Ribbons
+                matrix={m}
+                mark={shown}
+                max={links.max}
+                signed={links.signed}
+                dependency={manifest.id}
+                onCut={where ? (q, k) => addOp({ op: "mask_edge", kind: "cross", ...where, q, k }) : undefined}
+                onLead={
+                  where && m ? (q, k, to) => setOps(withRow(ops.value, { kind: "cross", ...where }, q, moved(row(m, q), k, to))) : undefined
+                }
+                cutName={(q, k) => t("translate.cut_link", { q: nameOf(manifest.target, q), k: nameOf(manifest.source, k) })}
+              />
             </>
           )}
           <Tokens
@@ -124,6 +138,8 @@ export function Strips({ manifest, live, fresh, aside = true }: StripsProps) {
     </Figure>
   );
 }
+
+const nameOf = (side: Manifest["source"], token: number) => side.tokens[token]?.text.trim() || "␣";
 
 function lockOf(text: string | undefined, side: Mark["side"], count: number): Mark | null {
   const token = Number(text);
@@ -172,7 +188,13 @@ function SourceMenu({ manifest, links }: { manifest: Manifest; links: Links }) {
   const heads: MenuItem[] = [];
   if (cross)
     for (let layer = cross.layers; layer >= 1; layer--)
-      for (let head = 1; head <= cross.heads; head++) heads.push(choose(`${layer}.${head}`, t("translate.one_head", { layer, head })));
+      for (let head = 1; head <= cross.heads; head++)
+        heads.push(
+          choose(
+            `${layer}.${head}`,
+            withEdit(t("translate.one_head", { layer, head }), editOf(manifest.interventions, "cross", layer - 1, head - 1)),
+          ),
+        );
   const copied = manifest.model.kinds.copy ? [choose("copy", t("translate.copy"))] : [];
   const items = cross
     ? [
@@ -193,12 +215,18 @@ function SourceMenu({ manifest, links }: { manifest: Manifest; links: Links }) {
       button={
         <>
           <span class="muted">{t("translate.from")}</span>
-          <span class="ink">{sourceName(links.source)}</span>
+          <span class="ink">{withEdit(sourceName(links.source), sourceEdit(manifest, links.source))}</span>
           <Icon name="chevron" size={14} />
         </>
       }
     />
   );
+}
+
+/** What interventions do to the head that the ribbons are of. */
+function sourceEdit(manifest: Manifest, source: Links["source"]) {
+  const where = headsOf(manifest, source);
+  return where && typeof where.head === "number" ? editOf(manifest.interventions, "cross", where.layer, where.head) : null;
 }
 
 function captionKey(manifest: Manifest, links: Links): string {
@@ -208,11 +236,13 @@ function captionKey(manifest: Manifest, links: Links): string {
   return manifest.source.image ? t("translate.caption_picture") : t("translate.caption_attention");
 }
 
-function captionOf(manifest: Manifest, links: Links) {
+function captionOf(manifest: Manifest, links: Links, cuts: boolean) {
   return (
     <>
       {!manifest.model.kinds.cross && !manifest.source.image && <p>{t("translate.no_attention")}</p>}
-      <p>{captionKey(manifest, links)}</p>
+      <p>
+        {captionKey(manifest, links)} {cuts && !manifest.source.image && t("translate.cut_hint")}
+      </p>
       {manifest.target.origin === "given" && <p>{t("translate.forced")}</p>}
       <Warnings of={manifest} />
     </>
@@ -261,7 +291,9 @@ function Candidates({ manifest, step }: { manifest: Manifest; step: number | nul
               title={t("translate.continue_from", { text: prefix })}
               onClick={() => branches.push(prefix)}
             >
-              <bdi lang={manifest.target.lang}>{candidate.text.trim() || "␣"}</bdi>
+              <bdi lang={manifest.target.lang}>
+                <Piece text={candidate.text} piece={candidate.piece} />
+              </bdi>
               <span class="muted">{percent(share)}</span>
               <i style={{ width: `${Math.max(2, share * 100)}%` }} />
               {chosen && <span class="sr">{t("translate.chosen")}</span>}
@@ -269,6 +301,7 @@ function Candidates({ manifest, step }: { manifest: Manifest; step: number | nul
           );
         })}
       </div>
+      {now.top[0] && now.top[0].id !== now.id && <p class="note">{t("translate.not_likeliest")}</p>}
     </section>
   );
 }

@@ -34,6 +34,15 @@ export function sourceOf(manifest: Manifest | null): Source {
   return wanted === "max" || wanted === "influence" ? wanted : "mean";
 }
 
+/** The heads whose attention the ribbons are; null where they are something else, which cannot be cut. */
+export function headsOf(manifest: Manifest, source: Source): { readonly layer: number; readonly head: number | "*" } | null {
+  const cross = manifest.model.kinds.cross;
+  if (!cross || source === "influence" || source === "copy") return null;
+  if (source === "mean" || source === "max") return { layer: cross.layers - 1, head: "*" };
+  const [layer, head] = source.split(".").map(Number);
+  return { layer: layer - 1, head: head - 1 };
+}
+
 export function sourceName(source: Source): string {
   if (source === "mean") return t("translate.mean_short");
   if (source === "max") return t("translate.max_short");

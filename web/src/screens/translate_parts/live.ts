@@ -99,6 +99,7 @@ export function useLive(): LiveState {
     run().catch((problem: unknown) => {
       if (control.signal.aborted) return;
       setError(problemOf(problem));
+      setResults((old) => old.map((result) => (result.done ? result : NOTHING))); // what is there is of another text
     });
     return () => control.abort();
   }, [wanted, turn, epoch.value]);

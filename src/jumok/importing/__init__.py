@@ -1,0 +1,1 @@
+"""Models of other programs to model folders of jumok. Nothing in them is executed."""

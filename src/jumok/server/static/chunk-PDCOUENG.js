@@ -1,1 +1,0 @@
-function a(r){let n=r|0;return()=>{n=n+1831565813|0;let t=Math.imul(n^n>>>15,1|n);return t=t+Math.imul(t^t>>>7,61|t)^t,((t^t>>>14)>>>0)/4294967296}}function s(r){let n=a(r),t=null;return()=>{if(t!==null){let l=t;return t=null,l}let[u,e]=[Math.sqrt(-2*Math.log(1-n())),2*Math.PI*n()];return t=u*Math.sin(e),u*Math.cos(e)}}export{a,s as b};

@@ -1,0 +1,163 @@
+"""The mean of models' weights: exact, whole on disk, and refused where there is none."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.decoding.conftest import LINES, TINY, untrained
+
+from jumok.checkpoint.averaging import average_models, cosine
+from jumok.checkpoint.checkpoints import load_model
+from jumok.checkpoint.manifest import verify_folder
+from jumok.checkpoint.model import save_model
+from jumok.config import ModelConfig, TextConfig
+from jumok.decoding.translator import load
+from jumok.errors import ConfigError, ModelError
+from jumok.text.tokenizer import Tokenizers, train_tokenizer
+
+
+def make(place: Path, seed: int, model: ModelConfig = TINY["transformer"], **about: Any) -> Path:
+    """A sibling: the same start, moved a little by its seed."""
+    loaded = untrained(model)
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for parameter in loaded.model.parameters():
+            parameter.add_(0.05 * seed * torch.randn_like(parameter))
+    tokenizers = about.pop("tokenizers", loaded.tokenizers)
+    info = {"step": seed, "score": 2.0, "license": "cc0-1.0", **about}
+    return save_model(place, loaded.model.state_dict(), loaded.config, tokenizers, info)
+
+
+@pytest.fixture(scope="module")
+def siblings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    place = tmp_path_factory.mktemp("siblings")
+    return [make(place / f"s{seed}", seed) for seed in range(1, 4)]
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_model(folder).model.state_dict()
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(chosen=st.lists(st.integers(0, 2), min_size=2, max_size=5))
+def test_every_tensor_is_the_mean_in_any_order(
+    siblings: list[Path], tmp_path: Path, chosen: list[int]
+) -> None:
+    out = tmp_path / "mean"
+    report = average_models([siblings[n] for n in chosen], out, overwrite=True)
+    found, parts = weights(out), [weights(siblings[n]) for n in chosen]
+    for name, tensor in found.items():
+        wanted = torch.stack([part[name].double() for part in parts]).mean(0).float()
+        torch.testing.assert_close(tensor, wanted, atol=1e-7, rtol=1e-6)
+    assert report.members == tuple(f"s{n + 1}" for n in chosen)
+    assert report.alike
+    assert verify_folder(out) == []
+    average_models([siblings[n] for n in sorted(chosen)], tmp_path / "sorted", overwrite=True)
+    for name, tensor in weights(tmp_path / "sorted").items():
+        torch.testing.assert_close(tensor, found[name], atol=1e-7, rtol=1e-6)
+
+
+def test_the_mean_of_a_model_with_itself_is_that_model_bit_for_bit(
+    siblings: list[Path], tmp_path: Path
+) -> None:
+    average_models([siblings[0]] * 3, tmp_path / "same")
+    before = weights(siblings[0])
+    assert all(torch.equal(tensor, before[name]) for name, tensor in weights(tmp_path / "same").items())
+    text = "a man rides a horse."
+    assert load(tmp_path / "same").translate(text).text == load(siblings[0]).translate(text).text
+
+
+def test_the_card_says_what_it_is_made_of(siblings: list[Path], tmp_path: Path) -> None:
+    other = make(tmp_path / "other", 2, license="mit")
+    average_models([siblings[0], other], tmp_path / "mean")
+    info = load(tmp_path / "mean").info
+    marks = [load(folder).info["fingerprint"] for folder in (siblings[0], other)]
+    assert info["averaged"] == [
+        {"name": "s1", "fingerprint": marks[0]},
+        {"name": "other", "fingerprint": marks[1]},
+    ]
+    assert {"step", "score", "license"}.isdisjoint(info)  # of one model, or not the same in both
+    card = (tmp_path / "mean" / "README.md").read_text(encoding="utf-8")
+    assert f"| mean_of | s1 ({marks[0][:12]}), other ({marks[1][:12]}) |" in card
+
+
+def test_models_that_were_trained_apart_are_told(siblings: list[Path], tmp_path: Path) -> None:
+    loaded = untrained(TINY["transformer"])
+    torch.manual_seed(77)
+    with torch.no_grad():
+        for parameter in loaded.model.parameters():
+            parameter.copy_(torch.randn_like(parameter))
+    apart = save_model(tmp_path / "apart", loaded.model.state_dict(), loaded.config, loaded.tokenizers, {})
+    report = average_models([siblings[0], apart], tmp_path / "mean")
+    assert abs(report.likeness) < 0.2
+    assert not report.alike
+    assert report.to_dict()["alike"] is False
+    same = {"a": torch.eye(3).double().numpy()}
+    assert cosine(same, same) == pytest.approx(1.0)
+
+
+def refusal(*models: Path, out: Path) -> str:
+    with pytest.raises(ModelError) as caught:
+        average_models(models, out)
+    assert not out.exists()
+    return str(caught.value)
+
+
+def test_other_shapes_are_refused(siblings: list[Path], tmp_path: Path) -> None:
+    hint = "\n  average checkpoints of one run or models fine-tuned from one; others can be an ensemble: -m "
+    wide = make(tmp_path / "wide", 1, replace(TINY["transformer"], feedforward=40))
+    assert refusal(siblings[0], wide, out=tmp_path / "mean") == (
+        f"{siblings[0]} and {wide} cannot be averaged: model.feedforward is 32 in one and 40 in the other"
+        f"{hint}{siblings[0]}+{wide}"
+    )
+    rnn = make(tmp_path / "rnn", 1, TINY["rnn"])
+    assert "model.arch is transformer in one and rnn in the other" in refusal(
+        siblings[0], rnn, out=tmp_path / "mean"
+    )
+
+
+def test_other_vocabularies_are_refused(siblings: list[Path], tmp_path: Path) -> None:
+    other = train_tokenizer([line.replace("a", "b") for line in LINES], TextConfig(vocabulary=330))
+    strange = make(tmp_path / "strange", 1, tokenizers=Tokenizers(other, other))
+    text = refusal(siblings[0], strange, out=tmp_path / "mean")
+    assert "their vocabularies differ: 330 target tokens with SHA-256 " in text
+    assert text.endswith(
+        f" and 330 target tokens with SHA-256 {other.fingerprint[:12]}…\n"
+        "  average checkpoints of one run or models fine-tuned from one"  # an ensemble is no way out
+    )
+
+
+def test_dropout_is_no_part_of_the_shape(siblings: list[Path], tmp_path: Path) -> None:
+    other = make(tmp_path / "dropped", 1, replace(TINY["transformer"], dropout=0.4))
+    assert average_models([siblings[0], other], tmp_path / "mean").tensors > 10
+
+
+def test_an_int8_folder_is_refused(tmp_path: Path) -> None:
+    from jumok.export.model import export_model
+
+    export_model("demo/transformer", "native", tmp_path / "int8", type="int8", sentences=5)
+    assert refusal(Path("demo/transformer"), tmp_path / "int8", out=tmp_path / "mean").startswith(
+        "int8 is an int8 folder: its weights are rounded, and their mean would be of no use"
+    )
+
+
+def test_nothing_is_written_over(siblings: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "mine.txt").write_text("mine", encoding="utf-8")
+    for overwrite, message in (
+        (False, "exists\n  choose another folder, or add --over"),
+        (True, "is not a mo"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            average_models(siblings, tmp_path / "taken", overwrite=overwrite)
+    assert [path.name for path in (tmp_path / "taken").iterdir()] == ["mine.txt"]
+    with pytest.raises(ConfigError, match="is one of the models\n  choose another folder for their mean"):
+        average_models(siblings, siblings[1], overwrite=True)
+    with pytest.raises(ConfigError, match="there is nothing to average\n  name two or more model folders"):
+        average_models(siblings[:1], tmp_path / "mean")
+    with pytest.raises(ModelError, match="there is no model folder /no/such"):
+        average_models([siblings[0], "/no/such"], tmp_path / "mean")

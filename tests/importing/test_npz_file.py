@@ -1,0 +1,41 @@
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jumok.errors import ModelError
+from jumok.importing.npz_file import read_npz
+
+YML = np.frombuffer(b"type: transformer\0", dtype=np.int8)
+
+
+def test_arrays_are_those_that_numpy_loads(tmp_path: Path) -> None:
+    arrays = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.ones(4, dtype=np.float64)}
+    np.savez(tmp_path / "m.npz", **arrays, **{"special:model.yml": YML})
+    found, settings = read_npz(tmp_path / "m.npz")
+    assert settings == b"type: transformer"
+    assert all(np.array_equal(found[name].read(), array) for name, array in arrays.items())
+
+
+def test_objects_are_pickles_and_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", a=np.array([{}], dtype=object))
+    with pytest.raises(ModelError, match="a.npy is a pickle, which could run code"):
+        read_npz(tmp_path / "m.npz")
+
+
+def test_what_is_compressed_cut_short_or_not_marians_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.npz"
+    np.savez_compressed(path, a=np.ones(3))
+    with pytest.raises(ModelError, match="a.npy is compressed in the file"):
+        read_npz(path)
+    np.savez(path, a=np.ones(3, dtype=np.float32))
+    with pytest.raises(ModelError, match="m.npz has no special:model.yml, so it is no Marian model"):
+        read_npz(path)
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(ModelError, match="m.npz holds no readable tensors"):
+        read_npz(path)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("a.npy", b"no array")
+    with pytest.raises(ModelError, match="m.npz holds no readable tensors"):
+        read_npz(path)

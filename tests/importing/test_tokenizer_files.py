@@ -1,0 +1,87 @@
+import json
+from pathlib import Path
+
+import pytest
+from tests.importing.conftest import Make
+from tests.importing.families import make_bart, make_t5, sentences
+
+from jumok.errors import ModelError, TokenizerFileError
+from jumok.importing.brought import BroughtFolder
+from jumok.importing.model import import_model
+from jumok.importing.tokenizer_files import (
+    listed_tokens,
+    read_byte_level,
+    read_library,
+    read_spm,
+    template_of,
+)
+from jumok.text.foreign import ForeignTokenizer
+from jumok.text.foreign_form import ForeignForm
+
+
+def test_templates_of_each_kind_are_read() -> None:
+    sequence, special = {"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "</s>"}}
+    template = {"type": "TemplateProcessing", "single": [sequence, special]}
+    assert template_of(template) == ("…", "</s>")
+    roberta = {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0]}
+    assert template_of(roberta) == ("<s>", "…", "</s>")
+    assert template_of({"type": "Sequence", "processors": [{"type": "ByteLevel"}, template]}) == ("…", "</s>")
+    assert template_of(None) is None
+
+
+def test_vocabulary_and_merges_cut_as_tokenizer_json_does(tmp_path: Path) -> None:
+    make_bart(tmp_path)
+    library, template = read_library(BroughtFolder(tmp_path))
+    plain = read_byte_level(BroughtFolder(tmp_path))
+    assert template == ("<s>", "…", "</s>")
+    assert list(library.tokens) == list(plain.tokens)
+    both = [
+        ForeignTokenizer(ForeignForm(tuple(one.tokens[5:]), (), "bytes", one.cuts))
+        for one in (library, plain)
+    ]
+    texts = sentences(30)
+    assert both[0].encode_many(texts) == both[1].encode_many(texts)
+    assert [both[1].decode(ids) for ids in both[1].encode_many(texts)] == texts
+
+
+@pytest.mark.parametrize("family", ["bart", "t5"])
+def test_folders_without_a_tokenizer_json_agree_too(family: str, lines: Path, tmp_path: Path) -> None:
+    """BART with vocab.json and merges.txt; T5 with its SentencePiece model, which cuts a few lines otherwise
+    than the library that transformers uses."""
+    folder = tmp_path / "brought"
+    folder.mkdir()
+    {"bart": make_bart, "t5": make_t5}[family](folder, library=False)
+    result = import_model(folder, tmp_path / "ours", source=lines, thresholds={"tokens": 0.8})
+    assert result["largest_logit_difference"] < 1e-4
+
+
+def test_what_a_tokenizer_json_may_not_have_is_refused(copied: Make) -> None:
+    folder = copied("t5")
+    path = folder / "tokenizer.json"
+    said = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(said | {"model": {"type": "WordPiece", "vocab": {}}}))
+    with pytest.raises(
+        TokenizerFileError, match="a model of type 'WordPiece', and Unigram and BPE are known"
+    ):
+        read_library(BroughtFolder(folder))
+    pattern = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
+    path.write_text(json.dumps(said | {"pre_tokenizer": pattern}))
+    with pytest.raises(TokenizerFileError, match=r"the pattern \{'Regex': '\(a\+\)\+\$'\}"):
+        read_library(BroughtFolder(folder))
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    folder = BroughtFolder(tmp_path)
+    (tmp_path / "a.spm").write_bytes(b"no model")
+    with pytest.raises(TokenizerFileError, match="SentencePiece cannot read its model"):
+        read_spm(folder, "a.spm")
+    with pytest.raises(TokenizerFileError, match="v.json has numbers that are missing or doubled"):
+        listed_tokens({"a": 0, "b": 2}, "v.json", folder)
+    with pytest.raises(TokenizerFileError, match="v.json has a token without a number"):
+        listed_tokens({"a": "0"}, "v.json", folder)
+    with pytest.raises(ModelError, match="vocab.json and merges.txt are missing"):
+        read_byte_level(folder)
+    (tmp_path / "vocab.json").write_text('{"a": 0}')
+    (tmp_path / "merges.txt").write_text("#version\na b c\n")
+    with pytest.raises(TokenizerFileError, match="merges.txt has a line without two parts"):
+        read_byte_level(folder)

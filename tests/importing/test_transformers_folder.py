@@ -1,0 +1,167 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.importing.conftest import Make
+from tests.importing.families import make_marian
+
+from jumok.errors import ConfigError, Error, ModelError
+from jumok.importing.brought import BroughtFolder
+from jumok.importing.model import import_model
+from jumok.importing.transformers_folder import M2M_LANGUAGES, languages_of, read_transformers
+from jumok.text.frame import PLAIN, Frame
+
+
+def settings(folder: Path, **changed: Any) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+
+
+REFUSED: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "gpt2": (
+        "bart",
+        lambda f: settings(f, model_type="gpt2", architectures=["GPT2LMHeadModel"], is_encoder_decoder=False),
+        r"a model of type 'gpt2' \(GPT2LMHeadModel\) is a decoder alone: it writes on, and has no encoder",
+    ),
+    "bert": (
+        "bart",
+        lambda f: settings(f, model_type="bert", architectures=["BertForMaskedLM"], is_encoder_decoder=False),
+        r"a model of type 'bert' \(BertForMaskedLM\) is an encoder alone: it reads, and has no decoder",
+    ),
+    "other": ("bart", lambda f: settings(f, model_type="fsmt"), "is not one of those that can be imported"),
+    "none": ("bart", lambda f: (f / "config.json").write_text("{}"), "config.json names no model_type"),
+    "umt5": ("t5", lambda f: settings(f, model_type="umt5"), "has a table of distances in each layer"),
+    "ours": ("bart", lambda f: settings(f, model_type="jumok"), "this is a model of jumok already"),
+    "activation": (
+        "bart",
+        lambda f: settings(f, activation_function="quick_gelu"),
+        "the activation 'quick_gelu'",
+    ),
+    "heads": (
+        "bart",
+        lambda f: settings(f, decoder_attention_heads=2),
+        "encoder_attention_heads=4 and decoder_attention_heads=2 differ",
+    ),
+    "inner": (
+        "bart",
+        lambda f: settings(f, encoder_ffn_dim=64, decoder_ffn_dim=64),
+        r"fc1.weight has the shape \(48, 32\), and by config.json it should be \(64, 32\)",
+    ),
+    "more layers": (
+        "bart",
+        lambda f: settings(f, encoder_layers=3),
+        "config.json needs a tensor model.encoder.layers.2.self_attn.q_proj.weight, and the weights",
+    ),
+    "fewer layers": (
+        "bart",
+        lambda f: settings(f, encoder_layers=1),
+        "the weights have model.encoder.layers.1.fc1.bias, .* and config.json has no place for them",
+    ),
+    "huge": ("bart", lambda f: settings(f, d_model=10**9), "model.width=1000000000 cannot work"),
+    "a word": (
+        "bart",
+        lambda f: settings(f, d_model="wide"),
+        "should have a whole number as d_model, and says 'wide'",
+    ),
+    "quantised": (
+        "bart",
+        lambda f: settings(f, quantization_config={"quant_method": "bitsandbytes"}),
+        r"its weights are quantised \(bitsandbytes\)",
+    ),
+    "rows": (
+        "bart",
+        lambda f: settings(f, vocab_size=300),
+        "tokenizer.json has 500 tokens, and the model 300 rows for them",
+    ),
+    "start": (
+        "bart",
+        lambda f: settings(f, decoder_start_token_id=9999),
+        "the settings say that token 9999 is the start, and the model has 500 tokens",
+    ),
+    "no weights": ("bart", lambda f: (f / "model.safetensors").unlink(), "the folder has no weights"),
+    "no tokenizer": (
+        "t5",
+        lambda f: (f / "tokenizer.json").unlink(),
+        "the folder has no tokenizer: tokenizer.json is missing",
+    ),
+    "no spm": (
+        "marian",
+        lambda f: (f / "source.spm").unlink(),
+        "the folder has no tokenizer: source.spm is missing",
+    ),
+    "spm alone": (
+        "pegasus",
+        lambda f: (f / "tokenizer.json").rename(f / "spiece.model"),
+        "a folder of pegasus needs tokenizer.json, which says the number of each token",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_imported_is_refused_by_its_reason(what: str, copied: Make, tmp_path: Path) -> None:
+    family, damage, message = REFUSED[what]
+    folder = copied(family)
+    damage(folder)
+    with pytest.raises(Error, match=message):
+        import_model(folder, tmp_path / "ours")
+    assert [path.name for path in tmp_path.iterdir()] == ["brought"]
+
+
+def test_a_language_that_the_model_does_not_have_is_refused(brought: Make) -> None:
+    with pytest.raises(ConfigError, match="--to xx: the model has no such language"):
+        read_transformers(BroughtFolder(brought("m2m100")), ("en", "xx"))
+
+
+def test_frames_are_those_of_each_family(brought: Make) -> None:
+    frames = {
+        name: read_transformers(BroughtFolder(brought(name)), ("", "")).tokenizers.frame
+        for name in ("marian", "bart", "mbart50", "mbart25", "m2m100", "nllb", "t5")
+    }
+    assert frames["marian"] == frames["t5"] == PLAIN
+    assert frames["bart"] == Frame(source=("<s>", "…", "</s>"), target=("<s>",))
+    assert frames["mbart50"].source == frames["m2m100"].source == ("{source}", "…", "</s>")
+    assert frames["nllb"].target == ("{target}",)
+    assert frames["mbart25"].source == ("…", "</s>", "{source}")
+    assert {pair.target for pair in frames["mbart25"].pairs} == {"de_DE"}
+    assert dict(frames["m2m100"].languages)["ko"] == "__ko__"
+    assert {code for code, _ in frames["nllb"].languages} == {"eng_Latn", "kor_Hang", "deu_Latn"}
+
+
+def test_mbart_of_25_languages_starts_from_the_language_that_is_asked_for(copied: Make) -> None:
+    folder = copied("mbart25")
+    said = json.loads((folder / "config.json").read_text())
+    said.pop("decoder_start_token_id", None)
+    (folder / "config.json").write_text(json.dumps(said))
+    (folder / "generation_config.json").unlink()
+    with pytest.raises(ConfigError, match="starts from the language that it writes.*\n  say which with --to"):
+        read_transformers(BroughtFolder(folder), ("", ""))
+    found = read_transformers(BroughtFolder(folder), ("", "ko_KR"))
+    assert {pair.target for pair in found.tokenizers.frame.pairs} == {"ko_KR"}
+
+
+def test_marians_language_tokens_become_a_choice(tmp_path: Path) -> None:
+    make_marian(tmp_path, languages=(">>fra<<", ">>ron<<"))
+    frame = read_transformers(BroughtFolder(tmp_path), ("", "")).tokenizers.frame
+    assert frame.source == ("{target}", "…", "</s>")
+    assert frame.languages == (("fra", ">>fra<<"), ("ron", ">>ron<<"))
+
+
+def test_languages_of_a_model_with_one_direction_are_those_of_its_tokenizer(brought: Make) -> None:
+    assert read_transformers(BroughtFolder(brought("marian")), ("", "")).languages == ("en", "ko")
+    assert languages_of({"source_lang": 3}, PLAIN) == ("", "")
+
+
+def test_the_list_of_m2ms_languages_is_the_librarys() -> None:
+    from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES
+
+    assert {name: codes.split() for name, codes in M2M_LANGUAGES.items()} == FAIRSEQ_LANGUAGE_CODES
+
+
+def test_a_link_out_of_the_folder_is_refused(copied: Make, tmp_path: Path) -> None:
+    folder = copied("bart")
+    (folder / "model.safetensors").rename(tmp_path / "elsewhere")
+    (folder / "model.safetensors").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ModelError, match="model.safetensors is a link out of the folder"):
+        read_transformers(BroughtFolder(folder), ("", ""))

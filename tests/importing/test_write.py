@@ -1,0 +1,52 @@
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from jumok.checkpoint.manifest import verify_folder
+from jumok.errors import ModelError, RunError
+from jumok.importing.stored import Made, ready, zeros
+from jumok.importing.write import checked, write_model, write_weights
+from jumok.progress import silent
+
+
+def test_the_file_is_what_the_library_reads(tmp_path: Path) -> None:
+    given = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.float32([7])}
+    size, digest = write_weights(
+        tmp_path / "w", {name: ready(array) for name, array in given.items()}, silent
+    )
+    found = load_file(tmp_path / "w")
+    assert all(np.array_equal(found[name], array) for name, array in given.items())
+    data = (tmp_path / "w").read_bytes()
+    assert (size, digest) == (len(data), hashlib.sha256(data).hexdigest())
+
+
+def test_a_folder_is_whole_by_its_manifest(tmp_path: Path) -> None:
+    write_model(tmp_path, {"README.md": b"text"}, {"a": zeros(3)}, silent)
+    assert verify_folder(tmp_path) == []
+
+
+def test_only_one_tensor_is_made_at_a_time(tmp_path: Path) -> None:
+    made: list[str] = []
+    size: list[int] = []
+
+    def make(name: str) -> Made:
+        def numbers() -> np.ndarray:  # type: ignore[type-arg]
+            made.append(name)
+            size.append((tmp_path / "w").stat().st_size)
+            return np.zeros(100_000, dtype=np.float32)
+
+        return Made((100_000,), numbers)
+
+    write_weights(tmp_path / "w", {name: make(name) for name in "abc"}, silent)
+    assert made == ["a", "b", "c"]
+    assert size[2] >= 400_000  # the first is in the file before the last is made
+
+
+def test_wrong_shapes_and_numbers_are_refused() -> None:
+    with pytest.raises(RunError, match=r"w has the shape \(3,\), not \(2,\)"):
+        checked("w", Made((2,), lambda: np.zeros(3, dtype=np.float32)))
+    with pytest.raises(ModelError, match="1 of 2 numbers of w are not finite"):
+        checked("w", ready(np.array([1, np.inf])))

@@ -1,0 +1,250 @@
+"""The plan of a run that starts from a model, and such runs from end to end."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from jumok.checkpoint.checkpoints import Checkpoints, load_model
+from jumok.checkpoint.manifest import checkpoint_folders, content_fingerprint, verify
+from jumok.errors import ConfigError
+from jumok.run.corpora import open_corpora, read_corpora
+from jumok.run.machine import Machine
+from jumok.run.plan import Plan, fitting_rate, make_plan
+from jumok.run.report import end_line, plan_lines
+from jumok.run.start import START, kept_start, read_start
+from jumok.run.train import TrainedRun, default_folder, train
+from jumok.run.tuning import KEEP_SHARE, plan_from
+from jumok.settings import nest, parse_config
+from tests.run.conftest import quick_settings, tiny_settings, write_corpus
+from tests.run.test_plan import CPU, GPU
+from tests.run.test_train import events_of, go
+
+
+def planned(given: dict[str, Any], start: str, machine: Machine = CPU) -> Plan:
+    given = {"start.model": start, **given}
+    corpora = open_corpora(parse_config(nest({"training.warmup": 0} | given)))
+    return plan_from(given, read_corpora(corpora), machine, read_start(start))
+
+
+def reasons(plan: Plan) -> dict[str, str]:
+    return {choice.key: choice.reason for choice in plan.choices}
+
+
+def test_small_steps_a_short_rise_and_an_early_end(trained: TrainedRun) -> None:
+    data = {"data.source": str(trained.folder.parent / "train.src")}
+    data["data.target"] = str(trained.folder.parent / "train.tgt")
+    start = str(trained.folder)
+    plan = planned(data, start)
+    nothing = make_plan(
+        {**data, "model.arch": "luong", "model.width": 16}, read_corpora(open_corpora(plan.config)).train, CPU
+    )
+    assert plan.config.training.batch_tokens == 1500
+    assert plan.config.training.lr < nothing.config.training.lr / 3
+    assert plan.config.training.patience == 4
+    assert plan.config.training.warmup <= plan.config.training.max_steps / 20
+    assert plan.config.model == replace(trained.config.model, dropout=plan.config.model.dropout)
+    assert plan.config.text == trained.config.text
+    assert plan.config.training.anchor > 0
+    assert "--keep" in reasons(plan)["training.anchor"]
+    kept = planned({**data, "start.keep": "dates"}, start)
+    assert kept.config.start.keep_share == KEEP_SHARE
+    assert kept.config.training.anchor > 0
+    assert "replay" in reasons(kept)["start.keep_share"]
+    adapters = planned({**data, "training.lora": 4}, start)
+    assert (
+        adapters.config.training.lr
+        == fitting_rate("luong", {"model.width": 16, "training.batch_tokens": 1500})[0]
+    )
+    assert adapters.config.training.anchor == 0
+    assert any("of the weights learn" in note for note in adapters.notes)
+    assert planned({**data, "training.time_limit": 60.0}, start).config.training.patience == 0
+
+
+def test_what_the_vocabulary_does_not_cover_is_said(trained: TrainedRun, tmp_path: Path) -> None:
+    file = tmp_path / "new.tsv"
+    file.write_text("".join(f"가나다 {n}\t{n} é\n" for n in range(40)), encoding="utf-8")
+    plan = planned({"data.source": str(file)}, str(trained.folder))
+    source, target = [note for note in plan.notes if note.startswith("vocabulary")]
+    assert "of the new source, " in source
+    assert ": 가 나 다; --extend-vocabulary 500 adds tokens for them" in source
+    assert ": é; --extend-vocabulary 500" in target
+    assert any(note in line for line in plan_lines(plan) for note in (source,))
+    more = planned({"data.source": str(file), "start.extend_vocabulary": 50}, str(trained.folder))
+    assert not [note for note in more.notes if "--extend-vocabulary" in note]
+
+
+def test_positions_set_a_limit_and_languages_are_compared(trained: TrainedRun, tmp_path: Path) -> None:
+    for code in ("de", "en"):
+        (tmp_path / f"new.{code}").write_text(
+            "".join(f"{'1 ' * 300}{n}\n" for n in range(40)), encoding="utf-8"
+        )
+    given = {"data.source": str(tmp_path / "new.de"), "data.target": str(tmp_path / "new.en")}
+    plan = planned(given, "demo/transformer")
+    assert plan.config.data.target_language == "en"
+    assert "the target is en, and the model has learned iso8601" in plan.notes
+    assert plan.config.data.max_length == 448
+    learned = {
+        **tiny_settings("transformer", write_corpus(tmp_path)),
+        **{"model.positions": "learned", "model.max_positions": 99, "data.max_length": 40},
+        **{"training.max_steps": 2, "training.warmup": 1},
+    }
+    go(learned, tmp_path / "learned")
+    short = planned(given, str(tmp_path / "learned"))
+    assert short.config.data.max_length == 98
+    assert reasons(short)["data.max_length"] == "the model has no positions for more"
+
+
+def test_memory_that_holds_no_optimiser_is_said_with_a_way_out(trained: TrainedRun) -> None:
+    data = {"data.source": str(trained.folder.parent / "train.src")}
+    data["data.target"] = str(trained.folder.parent / "train.tgt")
+    tight = replace(GPU, memory=2**30)
+    with pytest.raises(ConfigError, match="before the first sentence") as caught:
+        planned({**data, "training.batch_tokens": 1000}, str(trained.folder), tight)
+    assert (
+        caught.value.hint == "teach adapters only (--lora 8), or freeze parts (--freeze encoder,embeddings)"
+    )
+
+
+def test_the_default_folder_is_never_that_of_the_parent() -> None:
+    given = {"data.source": "a.de", "data.target": "a.en", "start.model": "runs/de-en"}
+    assert default_folder(given) == Path("runs/de-en-from-de-en")
+
+
+# From end to end.
+
+
+def tuned(trained: TrainedRun, folder: Path, **more: Any) -> dict[str, Any]:
+    """Settings of a run on the same numbers with other targets, which starts from a trained model."""
+    write_corpus(folder)
+    numbers = (folder / "train.src").read_text(encoding="utf-8").split()
+    (folder / "train.tgt").write_text("".join(f"{n[:2]}\n" for n in numbers), encoding="utf-8")
+    fits = {
+        key: value for key, value in quick_settings(folder).items() if not key.startswith(("model.", "text."))
+    }
+    return {
+        **fits,
+        "start.model": str(trained.folder),
+        **{key.replace("__", "."): one for key, one in more.items()},
+    }
+
+
+def test_a_run_from_a_model_begins_with_its_score_and_says_what_it_descends_from(
+    trained: TrainedRun, tmp_path: Path
+) -> None:
+    keep = str(trained.folder.parent / "train.src")
+    given = tuned(trained, tmp_path, start__keep=keep, start__keep_target=keep.replace("src", "tgt"))
+    done = go(given, tmp_path / "run")
+    looks = events_of(tmp_path / "run", "valid")
+    assert [look["step"] for look in looks] == [0, 3, 6]
+    assert all("kept_loss" in look and "kept_bleu" in look for look in looks)
+    assert done.start_score == looks[0]["bleu"]
+    assert done.score is not None
+    assert done.score >= done.start_score
+    assert f"before: {looks[0]['bleu']:.2f} BLEU, after: " in end_line(done)
+    assert " · kept pairs: " in end_line(done)
+    best = load_model(tmp_path / "run")
+    parent = read_start(str(trained.folder))
+    assert best.info["descends_from"] == parent.descent
+    assert best.info["descends_from"][0]["sha256"] == content_fingerprint(parent.loaded.folder)
+    card = (best.folder / "README.md").read_text(encoding="utf-8")
+    assert "## descends from\n\n| model | its data | SHA-256 of its manifest |\n|---|---|---|\n" in card
+    assert f"| run | train.src + train.tgt | {parent.descent[0]['sha256']} |\n" in card
+    assert not any(faults for faults in verify(tmp_path / "run").values())
+
+
+def test_a_start_that_nothing_beats_stays_the_model_of_the_run(tmp_path: Path) -> None:
+    given = {
+        **{"data.name": "dates-cjk", "start.model": "demo/transformer"},  # what it knows already
+        **{"training.lr": 0.09, "training.max_steps": 2, "training.warmup": 1, "training.metric": "loss"},
+    }
+    done = go(given, tmp_path / "run")
+    assert done.score == done.start_score
+    best, parent = load_model(tmp_path / "run"), load_model("demo/transformer")
+    assert best.info["step"] == 0
+    assert all(
+        torch.equal(mine, theirs)
+        for mine, theirs in zip(best.model.parameters(), parent.model.parameters(), strict=True)
+    )
+
+
+def test_a_run_that_has_taken_no_step_can_be_begun_with_other_settings(
+    trained: TrainedRun, tmp_path: Path
+) -> None:
+    from jumok.run.train import RunCallbacks, RunRequest, run
+
+    given = tuned(trained, tmp_path)
+    numbers = (tmp_path / "train.src").read_text(encoding="utf-8").split()
+    (tmp_path / "train.tgt").write_text("".join(f"größer {n[:2]}\n" for n in numbers), encoding="utf-8")
+    stopped = RunCallbacks(interrupted=lambda: True)
+    run(RunRequest(given=given, out=tmp_path / "run", device="cpu"), stopped)
+    assert list(checkpoint_folders(tmp_path / "run")) == [0]
+    done = go(given | {"training.lr": 1e-3, "start.extend_vocabulary": 9}, tmp_path / "run")
+    assert done.config.training.lr == 1e-3
+    assert load_model(tmp_path / "run").tokenizers.target.size > trained.model.tokenizers.target.size
+
+
+def test_frozen_parts_stay_through_a_whole_run(trained: TrainedRun, tmp_path: Path) -> None:
+    go(tuned(trained, tmp_path, training__freeze="encoder, embeddings"), tmp_path / "run")
+    newest = Checkpoints(tmp_path / "run").newest()
+    assert newest is not None
+    before = dict(load_model(trained.folder).model.named_parameters())
+    same = {name for name, tensor in newest.tensors().items() if torch.equal(tensor, before[name])}
+    assert same == {name for name in before if name.startswith(("encoder", "target_embedding"))}
+    assert not [key for key in newest.optimizer() if "encoder." in key or "embedding" in key]
+
+
+def test_adapters_are_merged_in_what_is_saved(trained: TrainedRun, tmp_path: Path) -> None:
+    go(tuned(trained, tmp_path, training__lora=2), tmp_path / "run")
+    newest = Checkpoints(tmp_path / "run").newest()
+    assert newest is not None
+    tensors, memory, base = newest.tensors(), newest.optimizer(), kept_start(tmp_path / "run")
+    changed = [name for name in tensors if not torch.equal(tensors[name], base[name])]
+    assert changed
+    for name in changed:
+        a, b = (memory[f"weights/{name}.lora_{which}"] for which in "ab")
+        torch.testing.assert_close(tensors[name], base[name] + 2 * b @ a)
+    assert all("lora" in key for key in memory)
+
+
+def test_python_names_the_start(trained: TrainedRun, tmp_path: Path) -> None:
+    given = tuned(trained, tmp_path)
+    model = given.pop("start.model")
+    done = train(start_from=model, out=tmp_path / "run", overrides=given, device="cpu", quiet=True)
+    assert done.config.start.model == model
+    assert (tmp_path / "run" / START / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"training.anchor": 1.0}, "training.anchor=1.0 cannot work"),
+        ({"training.lora": 4}, "training.lora=4 cannot work"),
+        ({"training.freeze": "encoder"}, "training.freeze=encoder cannot work"),
+        ({"start.keep": "dates"}, "start.keep=dates cannot work"),
+        ({"start.extend_vocabulary": 9}, "start.extend_vocabulary=9 cannot work"),
+    ],
+)
+def test_what_needs_a_start_is_refused_without_one(given: dict[str, Any], message: str, corpus: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        go(quick_settings(corpus) | given, corpus / "run")
+    assert str(caught.value).startswith(message)
+    assert "--from MODEL" in caught.value.hint
+
+
+def test_a_run_goes_on_only_with_its_own_start(trained: TrainedRun, tmp_path: Path) -> None:
+    given = tuned(trained, tmp_path)
+    go(given, tmp_path / "run")
+    go(given | {"training.max_steps": 7}, tmp_path / "run")
+    shutil.move(tmp_path / "run" / START, tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="was started with start.model="):
+        go(given | {"start.model": "demo/transformer"}, tmp_path / "run")
+    shutil.copytree(trained.folder, tmp_path / "nothing")
+    with pytest.raises(ConfigError) as caught:
+        go({**quick_settings(trained.folder.parent), "start.model": "demo/luong"}, tmp_path / "nothing")
+    assert "was started with start.model='', not 'demo/luong'" in str(caught.value)
+    assert json.loads((tmp_path / "elsewhere" / "curve.json").read_bytes())["metric"] == "bleu"

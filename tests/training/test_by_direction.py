@@ -1,0 +1,34 @@
+"""What is measured of each direction, and of all of them together."""
+
+import pytest
+
+from jumok.evaluation.metrics import measure
+from jumok.text.frame import Direction
+from jumok.training.by_direction import grouped, scores_by
+
+DE, FR = Direction("en", "de"), Direction("en", "fr")
+ANSWERS = ["ein Hund", "un chien", "ein Mann", "un cheval"]
+RIGHT = ["ein Hund", "un chat", "eine Frau", "un cheval"]
+WAYS = [DE, FR, DE, FR]
+
+
+def test_places_of_each_direction() -> None:
+    assert grouped(WAYS) == {DE: [0, 2], FR: [1, 3]}
+
+
+def test_the_whole_is_the_mean_of_its_directions() -> None:
+    found = scores_by(["exact", "chrf"], ANSWERS, RIGHT, WAYS, "")
+    assert list(found["directions"]) == ["en→de", "en→fr"]
+    for way, places in grouped(WAYS).items():
+        mine = [ANSWERS[i] for i in places], [RIGHT[i] for i in places]
+        assert found["directions"][str(way)]["chrf"] == pytest.approx(measure("chrf", *mine).value)
+        assert found["directions"][str(way)]["pairs"] == 2
+    each = [one["chrf"] for one in found["directions"].values()]
+    assert found["chrf"] == pytest.approx(sum(each) / 2)
+    assert found["chrf_signature"].startswith("mean of 2 directions")
+
+
+def test_one_direction_is_as_before() -> None:
+    found = scores_by(["exact"], ANSWERS, RIGHT, [DE] * 4, "")
+    plain = measure("exact", ANSWERS, RIGHT)
+    assert found == {"exact": plain.value, "exact_signature": plain.signature}
