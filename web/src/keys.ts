@@ -1,5 +1,6 @@
 /** Keys that work everywhere on the page. */
 import { signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { embedded } from "./embedded";
 import { t } from "./i18n";
 import { SCREENS } from "./lib/link";
@@ -11,14 +12,18 @@ import { go, model, models, ops, screen, setOps, setParams, whatIfOpen } from ".
 /** Whether the list of keys is open. */
 export const helpOpen = signal(false);
 
-/** Handlers of keys that belong to what is on show; the newest comes first. A screen adds its own with `onKey`. */
+/** Handlers of keys that belong to what is on show; the newest comes first. A component adds its own with `useKeys`. */
 const handlers: { key: string; run(): void }[] = [];
 
-/** Runs `run` on a global key (`,` `.` `T` `e` …) until the returned function is called. */
-export function onKey(key: string, run: () => void): () => void {
-  const entry = { key, run };
-  handlers.unshift(entry);
-  return () => void handlers.splice(handlers.indexOf(entry), 1);
+/** Global keys (`,` `.` `Backspace` …) of a component, from the moment it is drawn until it goes. Always the last render's. */
+export function useKeys(keys: Readonly<Record<string, () => void>>): void {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useLayoutEffect(() => {
+    const added = Object.keys(keys).map((key) => ({ key, run: () => latest.current[key]?.() }));
+    handlers.unshift(...added);
+    return () => added.forEach((entry) => handlers.splice(handlers.indexOf(entry), 1));
+  }, [Object.keys(keys).join(" ")]);
 }
 
 const press = (selector: string) => document.querySelector<HTMLElement>(selector)?.click();

@@ -1,5 +1,5 @@
 /** The Map screen: the whole model on one picture with the numbers of this sentence, from afar down to one product. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { Kind, Manifest } from "../api-types";
 import { Figure } from "../components/Figure";
 import { IconButton } from "../components/controls";
@@ -10,7 +10,7 @@ import { Await, Warnings } from "../components/states";
 import { traceExports } from "../components/traceExports";
 import { useSize, useTrace } from "../hooks";
 import { t } from "../i18n";
-import { onKey } from "../keys";
+import { useKeys } from "../keys";
 import { fixed } from "../lib/format";
 import { layoutOf, roomFor, type Focus } from "../lib/map/layout";
 import { needOfStrip, stripsOf, type Part, type Plan } from "../lib/map/plan";
@@ -108,10 +108,7 @@ function Picture({ manifest }: { manifest: Manifest }) {
   const { moment } = player;
   const spot = spotOf(params.value.c, data);
   const choose = (next: Spot | null) => setParams({ c: next && `${next.strip}~${next.row}~${next.col}` }, { push: true });
-  useEffect(() => {
-    const off = [onKey(",", () => player.token(-1)), onKey(".", () => player.token(1))];
-    return () => off.forEach((remove) => remove());
-  }, [player]);
+  useKeys({ ",": () => player.token(-1), ".": () => player.token(1) });
   const title = t("map.figure", {
     model: manifest.model.name,
     source: manifest.source.image ? "…" : cut(manifest.source.text),

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { IconButton } from "../../components/controls";
 import { t } from "../../i18n";
-import { onKey } from "../../keys";
+import { useKeys } from "../../keys";
 
 const PACE = 800;
 
@@ -23,10 +23,7 @@ export function Player({ steps, step, onStep }: { steps: number; step: number; o
     }, PACE);
     return () => clearInterval(timer);
   }, [playing, steps]);
-  useEffect(() => {
-    const off = [onKey(",", () => move(-1)), onKey(".", () => move(1))];
-    return () => off.forEach((remove) => remove());
-  }, [steps]);
+  useKeys({ ",": () => move(-1), ".": () => move(1) });
   return (
     <div class="row beam-player">
       <IconButton icon={playing ? "pause" : "play"} label={playing ? t("beam.pause") : t("beam.play")} pressed={playing} onClick={play} />

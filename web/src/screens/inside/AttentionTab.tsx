@@ -9,7 +9,7 @@ import { useTensors } from "../../hooks";
 import { t } from "../../i18n";
 import { withEdit } from "../../components/whatif/words";
 import { editOf } from "../../lib/interventions";
-import { onKey } from "../../keys";
+import { useKeys } from "../../keys";
 import { decimalsFor, shown } from "../../lib/arithmetic";
 import { percent } from "../../lib/format";
 import { range } from "../../lib/range";
@@ -129,10 +129,7 @@ export function Steps({ choice, head, chosen }: { choice: Choice; head: Head; ch
     const ahead = order.find((one) => String(one) === params.peek().stage); // the address may be a step ahead of what is drawn
     show(beside(ahead ?? 1, by));
   };
-  useEffect(() => {
-    const removers = [onKey(",", () => step(-1)), onKey(".", () => step(1))];
-    return () => removers.forEach((remove) => remove());
-  }, [order]);
+  useKeys({ ",": () => step(-1), ".": () => step(1) });
   useEffect(() => {
     if (!playing) return;
     const timer = setTimeout(() => (stage !== last ? show(beside(stage, 1), false) : setPlaying(false)), PACE / speedOf());

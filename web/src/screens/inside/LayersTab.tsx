@@ -10,7 +10,7 @@ import { embedded } from "../../embedded";
 import { useForward, useTensors } from "../../hooks";
 import { t } from "../../i18n";
 import { local } from "../../local/site";
-import { onKey } from "../../keys";
+import { useKeys } from "../../keys";
 import { fixed, number } from "../../lib/format";
 import { axesOf, bytesOf, gridOf, groupsOf, headsOf, labelsFor, lettersOf, needOf, sizesOf } from "../../lib/forward";
 import type { Pass } from "../../lib/forward";
@@ -49,12 +49,7 @@ function Layers({ pass }: { pass: Pass }) {
     const [box, here] = [list.current.getBoundingClientRect(), at.getBoundingClientRect()];
     if (here.top < box.top || here.bottom > box.bottom) list.current.scrollTop += here.top - box.top - box.height / 2;
   }, [place]);
-  const latest = useRef(place);
-  latest.current = place;
-  useEffect(() => {
-    const removers = [onKey(",", () => show(latest.current - 1)), onKey(".", () => show(latest.current + 1))];
-    return () => removers.forEach((remove) => remove());
-  }, [pass]);
+  useKeys({ ",": () => show(place - 1), ".": () => show(place + 1) });
   return (
     <>
       <p class="small muted layers-sizes">

@@ -1,6 +1,6 @@
 /** The two strips of tokens with ribbons between them, candidates of a step, alternatives. */
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Manifest, TraceToken } from "../../api-types";
 import { Figure } from "../../components/Figure";
 import { Icon } from "../../components/Icon";
@@ -13,7 +13,7 @@ import { withEdit } from "../../components/whatif/words";
 import { traceExports } from "../../components/traceExports";
 import { embedded } from "../../embedded";
 import { t } from "../../i18n";
-import { onKey } from "../../keys";
+import { useKeys } from "../../keys";
 import { fixed, percent } from "../../lib/format";
 import { editOf, moved, withRow } from "../../lib/interventions";
 import { column, largest, row, type Matrix } from "../../lib/matrix";
@@ -315,7 +315,7 @@ function useBranches() {
     setWay(next);
     setParams({ px: next[next.length - 1], t: null, q: null, j: null }, { push: true });
   };
-  useEffect(() => (list.length > 1 ? onKey("Backspace", () => show(list.slice(0, -1))) : undefined), [list.join("\n")]);
+  useKeys(list.length > 1 ? { Backspace: () => show(list.slice(0, -1)) } : {});
   return { list, push: (prefix: string) => show([...list, prefix]), back: (i: number) => show(list.slice(0, i + 1)) };
 }
 
