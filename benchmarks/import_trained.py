@@ -9,7 +9,8 @@ with its certificate; 500 captions of the test sets of 2016 and 2017, as short a
 greedily by transformers and by us. Where texts differ, the smallest gap between the two best logits of a
 step says how near a tie was. Then the model is made int8, with the certificate of that on all such captions,
 and goes back to transformers and comes in again. What is in FOLDER already, with a `trained.json`, is not
-trained again: a folder of transformers that was made otherwise may lie there.
+trained again: a folder of transformers that was made otherwise, or with `--train-only` on a machine with a
+GPU, may lie there.
 """
 
 import argparse
@@ -100,7 +101,7 @@ def train(folder: Path, captions: Captions, steps: int) -> None:
     settings = library.Seq2SeqTrainingArguments(
         output_dir=str(part / "trainer"), max_steps=steps, per_device_train_batch_size=BATCH,
         learning_rate=2e-3, warmup_steps=steps // 10, report_to=[],
-        save_strategy="no", logging_steps=50, use_cpu=True, disable_tqdm=True, seed=1,
+        save_strategy="no", logging_steps=50, disable_tqdm=True, seed=1,
         train_sampling_strategy="group_by_length", label_smoothing_factor=0.1, optim="adamw_torch_fused",
     )  # fmt: skip
     collate = library.DataCollatorForSeq2Seq(tokenizer, model=model)
@@ -198,12 +199,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--from", dest="source", choices=["en", "de"], default="en", help="language [en]")
     parser.add_argument("--words", type=int, default=100, help="English words of a caption at most [100]")
+    parser.add_argument("--train-only", action="store_true", help="and compare nothing")
     parser.add_argument("--json", type=Path, help="readings; those of other models stay")
     options = parser.parse_args()
     captions = Captions(data=options.data, source=options.source, words=options.words)
     for name in options.only:
         if not (options.work / name).exists():
             train(options.work / name, captions, options.steps)
+        if options.train_only:
+            continue
         found = compare(options.work / name, captions)
         print(name, json.dumps(found, indent=1, ensure_ascii=False), flush=True)
         if options.json:
