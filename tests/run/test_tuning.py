@@ -18,7 +18,7 @@ from jumok.run.plan import Plan, fitting_rate, make_plan
 from jumok.run.report import end_line, plan_lines
 from jumok.run.start import START, kept_start, read_start
 from jumok.run.train import TrainedRun, default_folder, train
-from jumok.run.tuning import KEEP_SHARE, plan_from
+from jumok.run.tuning import KEEP_SHARE, RATE, plan_from
 from jumok.settings import nest, parse_config
 from tests.run.conftest import quick_settings, tiny_settings, write_corpus
 from tests.run.test_plan import CPU, GPU
@@ -44,7 +44,8 @@ def test_small_steps_a_short_rise_and_an_early_end(trained: TrainedRun) -> None:
         {**data, "model.arch": "luong", "model.width": 16}, read_corpora(open_corpora(plan.config)).train, CPU
     )
     assert plan.config.training.batch_tokens == 1500
-    assert plan.config.training.lr < nothing.config.training.lr / 3
+    full = fitting_rate("luong", {"model.width": 16, "training.batch_tokens": 1500})[0]
+    assert plan.config.training.lr == RATE * full < nothing.config.training.lr
     assert plan.config.training.patience == 4
     assert plan.config.training.warmup <= plan.config.training.max_steps / 20
     assert plan.config.model == replace(trained.config.model, dropout=plan.config.model.dropout)
@@ -56,10 +57,7 @@ def test_small_steps_a_short_rise_and_an_early_end(trained: TrainedRun) -> None:
     assert kept.config.training.anchor > 0
     assert "replay" in reasons(kept)["start.keep_share"]
     adapters = planned({**data, "training.lora": 4}, start)
-    assert (
-        adapters.config.training.lr
-        == fitting_rate("luong", {"model.width": 16, "training.batch_tokens": 1500})[0]
-    )
+    assert adapters.config.training.lr == full
     assert adapters.config.training.anchor == 0
     assert any("of the weights learn" in note for note in adapters.notes)
     assert planned({**data, "training.time_limit": 60.0}, start).config.training.patience == 0

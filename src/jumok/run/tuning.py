@@ -37,9 +37,9 @@ from jumok.training.frozen import is_frozen
 from jumok.training.optimizer import is_hidden_matrix
 
 EPOCHS = ((5_000, 20), (50_000, 10), (500_000, 4))  # pairs, and times through the data for up to that many
-FEW = 5_000  # new pairs below which steps are smaller, and so are updates on a CPU
+FEW = 5_000  # new pairs below which updates on a CPU are smaller
 FEW_BATCH = 1500  # tokens in one of those
-RATE, FEW_RATE = 0.5, 0.3  # of the rate that a run from nothing would have
+RATE = 0.5  # of the rate that a run from nothing would have
 KEEP_SHARE = 0.6  # of an epoch's pairs that are old ones
 ANCHOR = 10.0  # share of the distance, times the rate, that is taken back
 DROPOUT = 0.1
@@ -146,20 +146,19 @@ def choose_tuning(draft: PlanDraft, start: StartModel, report: CheckReport, mach
     choose("training.warmup", max(1, min(100, steps // 20)), course)
     choose("training.schedule", "constant", course)
     choose("training.cooldown", 1.0, course)
-    choose("training.lr", *tuning_rate(draft, start, found))
+    choose("training.lr", *tuning_rate(draft, start))
     looks = f"about {LOOKS} looks, at {LOOKED_AT} sentences: a look takes longer than many steps"
     every = choose("training.validate_every", max(10, steps // LOOKS), looks)
     choose("training.valid_sentences", LOOKED_AT, looks)
     choose("training.save_every", every, "with each look")
 
 
-def tuning_rate(draft: PlanDraft, start: StartModel, found: Survey) -> tuple[float, str]:
+def tuning_rate(draft: PlanDraft, start: StartModel) -> tuple[float, str]:
     """A part of the rate of a run from nothing; adapters are few, and take all of it."""
     full, _ = fitting_rate(start.config.model.arch, draft.settings())
     if draft.given.get("training.lora"):
         return full, "adapters start from nothing, and take the rate of a run that does"
-    part, why = (FEW_RATE, "few pairs, and small steps forget less") if found.usable < FEW else (RATE, "")
-    return round(part * full, 7), f"{part:.0%} of what a run from nothing takes" + (f": {why}" if why else "")
+    return round(RATE * full, 7), f"{RATE:.0%} of what a run from nothing takes: small steps forget less"
 
 
 def notes_of(draft: PlanDraft, start: StartModel, report: CheckReport) -> list[str]:
