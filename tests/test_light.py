@@ -140,6 +140,25 @@ def test_the_commands(light: dict[str, str], tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text(encoding="utf-8") == f"{ANSWER}\n"
 
 
+IMPORTED = """
+import json, sys
+from jumok.cli.main import main
+try:
+    main(["translate", "-m", "demo/transformer", "5. März 2024"])
+except SystemExit as stop:
+    assert not stop.code
+print(json.dumps(sorted({name.partition(".")[0] for name, one in sys.modules.items() if one is not None})))
+"""
+
+
+def test_a_translation_imports_nothing_that_it_can_do_without(light: dict[str, str]) -> None:
+    """A start may take half a second; what serves, trains or evaluates has no part in it."""
+    found = set(python(light, IMPORTED))
+    assert {"numpy", "tokenizers"} <= found
+    heavy = {"torch", "pydantic", "fastapi", "starlette", "uvicorn", "asyncio", "sacrebleu", "lxml", "rich"}
+    assert not found & (heavy | {"huggingface_hub", "yaml", "safetensors", "prometheus_client"})
+
+
 def test_a_command_that_needs_torch_says_the_line(light: dict[str, str], tmp_path: Path) -> None:
     new = ["-o", str(tmp_path / "new")]
     lines = [
