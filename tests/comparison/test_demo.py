@@ -170,7 +170,7 @@ def test_all_three_have_the_same_terms(opened: Any) -> None:
     """What the screen and the documents say is the same for all, read from the settings of each."""
     assert [entry.arch for entry in opened.entries] == list(ARCHS)
     settings = [entry.settings for entry in opened.entries]
-    own = {"training.lr", "training.log_every"}  # lines of the log come by the clock, so by each model's speed
+    own = {"training.lr", "training.log_every"}  # the log is written by the clock, so by each model's speed
     for key in settings[0]:
         if key.split(".")[0] in ("data", "text", "training", "decoding", "seed") and key not in own:
             assert all(one[key] == settings[0][key] for one in settings), key
