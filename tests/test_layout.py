@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -150,7 +151,13 @@ def modules(src: Path) -> Iterator[Path]:
 
 
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return parsed(path.read_text(encoding="utf-8"))
+
+
+@cache
+def parsed(text: str) -> ast.Module:
+    """Every rule looks at the same files: each is parsed once. Nobody may change a tree."""
+    return ast.parse(text)
 
 
 def imports(tree: ast.Module) -> set[str]:

@@ -121,7 +121,7 @@ def test_merges_cannot_be_left_out_of_a_tokenizer_that_is_not_ours(trained: Trai
 
 
 def test_weights_of_int8_are_too_coarse(tmp_path: Path) -> None:
-    export_model("demo/transformer", "native", tmp_path / "int8")
+    export_model("demo/transformer", "native", tmp_path / "int8", type="int8", sentences=5)
     with pytest.raises(ModelError) as caught:
         read_start(str(tmp_path / "int8"))
     assert str(caught.value) == (
