@@ -51,9 +51,7 @@ def written(n: int) -> str:
 def entries(size: int) -> Iterator[str]:
     made, n = 0, 0
     while made < size:
-        other = (
-            "" if n % EVERY == 0 else f'<tuv xml:lang="en"><seg>an answer of its own, {n}</seg></tuv>'
-        )
+        other = "" if n % EVERY == 0 else f'<tuv xml:lang="en"><seg>an answer of its own, {n}</seg></tuv>'
         note = f'<prop type="x-note">entry {n} of a memory as people keep them, with a note</prop>'
         one = f'<tu tuid="{n}">{note}<tuv xml:lang="de"><seg>{written(n)}</seg></tuv>{other}</tu>\n'
         yield one
