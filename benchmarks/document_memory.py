@@ -3,7 +3,7 @@
     python benchmarks/document_memory.py [--tmx 10 100] [--pages 50 500] [--json FILE]
 
 Translation memories of so many MB, of which every 20th entry lacks the target, and Word files of so many
-pages of 30 paragraphs each, are translated by a model that comes with the package (`demo/transformer`, dates,
+pages of 30 paragraphs each, are translated by a model that comes with the package (`demo/de-en-transformer`,
 greedy), each in a process of its own. `peak_mb` is the largest resident size of that process, `before_mb` the
 same for a document with one entry. The largest of each kind is then translated again and killed when its
 journal holds a third of the answers; the same command ends it, and the output is compared byte by byte.
@@ -24,7 +24,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-MODEL = "demo/transformer"
+MODEL = "demo/de-en-transformer"
 EVERY = 20  # entry that lacks a translation
 PARAGRAPHS = 30  # of a page
 MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()  # noqa: SIM905
@@ -51,9 +51,7 @@ def written(n: int) -> str:
 def entries(size: int) -> Iterator[str]:
     made, n = 0, 0
     while made < size:
-        other = (
-            "" if n % EVERY == 0 else f'<tuv xml:lang="iso8601"><seg>an answer of its own, {n}</seg></tuv>'
-        )
+        other = "" if n % EVERY == 0 else f'<tuv xml:lang="en"><seg>an answer of its own, {n}</seg></tuv>'
         note = f'<prop type="x-note">entry {n} of a memory as people keep them, with a note</prop>'
         one = f'<tu tuid="{n}">{note}<tuv xml:lang="de"><seg>{written(n)}</seg></tuv>{other}</tu>\n'
         yield one

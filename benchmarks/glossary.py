@@ -6,7 +6,8 @@ Two glossaries are mined. Words of the training data are paired by the IBM model
 with a capital) that occur 5 to 300 times, with a partner that has them as its own likeliest one.
 `mined` are all of those; `agreed` only those whose partner stands in every reference of a test line that has
 the term. Applicable are all terms that a test source has, whatever its reference says. A translation is free,
-strict or soft; `present` is the share of applicable terms that it has.
+strict or soft; `present` is the share of applicable terms that it has. `--strengths 4 8 12` adds the curve of
+soft: nats that an answer loses for a term that it lacks.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any
+from unittest.mock import patch
 
 from jumok.decoding.translator import Translator, load
 from jumok.evaluation.metrics import bleu, bleu_tokenizer
@@ -120,6 +122,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     for name in ("model", "train_source", "train_target", "source", "target"):
         parser.add_argument(name)
+    parser.add_argument("--strengths", type=float, nargs="*", default=[], help="Of soft, in nats.")
     parser.add_argument("--lines", type=int, default=None, help="Of the test set [all].")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -141,7 +144,11 @@ def main() -> None:
         for mode in MODES:
             rows[mode]["bleu_loss"] = round(rows["free"]["bleu"] - rows[mode]["bleu"], 2)
             rows[mode]["time"] = round(rows[mode]["seconds"] / rows["free"]["seconds"], 2)
-        found["glossaries"][name] = {"terms": len(chosen), **rows}
+        curve = {}
+        for nats in options.strengths:
+            with patch("jumok.decoding.engines.SOFT", nats):
+                curve[f"nats_{nats:g}"] = measure(model, sources, references, glossary, "soft")
+        found["glossaries"][name] = {"terms": len(chosen), **rows, "curve": curve}
         print(name, json.dumps(found["glossaries"][name]), flush=True)
     if options.json:
         options.json.write_text(json.dumps(found, indent=1) + "\n")

@@ -80,26 +80,39 @@ def test_once_bans_what_would_write_it_again() -> None:
     assert completions("ab", PIECES) == [[6], [5]]
 
 
-def test_soft_phrases_are_worth_some_nats() -> None:
+def test_an_answer_loses_some_nats_for_a_soft_phrase_that_it_lacks() -> None:
     constraint = Constraint((phrase((4,), soft=True), phrase((5,))), PIECES)
     without, having = (
         Answer((5,), (-1.0, -1.0), finished=True),
         Answer((4, 5), (-2.0, -1.0, -1.0), finished=True),
     )
-    assert constraint.most_bonus == SOFT
-    assert constraint.normalised(without, 0.0) == -2
-    assert constraint.normalised(having, 0.0) == SOFT - 4
+    assert [constraint.lacking(one) for one in (without, having)] == [1, 0]
+    assert constraint.normalised(without, 0.0) == -2 - SOFT
+    assert constraint.normalised(having, 0.0) == -4
     assert constraint.ranked([without, having], 0.0) == [having, without]
     assert constraint.may_end(constraint.replay([5]))
     assert not constraint.may_end(constraint.replay([4]))
 
 
+def test_among_answers_with_the_phrase_soft_and_strict_agree() -> None:
+    """A reward inside the length penalty would prefer the short one, the more so the higher it is."""
+    soft, strict = (Constraint((phrase((4,), soft=one),), PIECES) for one in (True, False))
+    short, long = (
+        Answer((4,), (-1.5, -1.5), finished=True),
+        Answer((4, *[5] * 8), (-0.4,) * 10, finished=True),
+    )
+    for constraint in (soft, strict):
+        assert constraint.ranked([short, long], 1.0) == [long, short]
+
+
 def test_a_search_goes_on_while_a_live_one_may_win() -> None:
     constraint = Constraint((phrase((4,), soft=True),), PIECES)
     answers = [Answer((5,), (-1.0, -1.0), finished=True)]
-    assert not constraint.is_done(answers, -5.0, 9, beam=2, n_best=1, alpha=0.0)  # with the phrase it is -1
-    assert constraint.is_done(answers, -6.5, 9, beam=2, n_best=1, alpha=0.0)
-    assert constraint.is_done(answers * 2, -5.0, 9, beam=2, n_best=1, alpha=0.0)
+    assert not constraint.is_done(answers, -1.5 - SOFT, 9, beam=2, n_best=1, alpha=0.0)
+    assert constraint.is_done(answers, -2.5 - SOFT, 9, beam=2, n_best=1, alpha=0.0)
+    assert not constraint.is_done(answers * 2, -5.0, 9, beam=2, n_best=1, alpha=0.0)
+    having = [Answer((4,), (-9.0, -9.0), finished=True)]
+    assert constraint.is_done(having * 2, -5.0, 9, beam=2, n_best=1, alpha=0.0)
 
 
 @given(st.lists(st.integers(0, 4), max_size=12))

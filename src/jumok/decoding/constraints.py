@@ -67,11 +67,6 @@ class Constraint:
     """How many hypotheses a beam search keeps."""
     _completions: dict[str, list[list[int]]] = field(default_factory=dict)
 
-    @property
-    def most_bonus(self) -> float:
-        """What an answer gains that has all soft phrases."""
-        return SOFT * sum(phrase.soft for phrase in self.phrases)
-
     def after(self, progress: Progress, token: int) -> Progress:
         """The progress after one more token."""
         written, since, met = progress.written + self.pieces[token], len(progress.written), progress.met
@@ -119,9 +114,12 @@ class Constraint:
         """Whether nothing is missing that is required."""
         return all(phrase.soft or progress.met >> i & 1 for i, phrase in enumerate(self.phrases))
 
-    def bonus(self, progress: Progress) -> float:
-        """What the soft phrases that it has are worth."""
-        return SOFT * sum(phrase.soft and progress.met >> i & 1 for i, phrase in enumerate(self.phrases))
+    def lacking(self, answer: Answer) -> int:
+        """How many soft phrases an answer has not."""
+        if not any(phrase.soft for phrase in self.phrases):
+            return 0
+        met = self.replay(answer.ids).met
+        return sum(phrase.soft and not met >> i & 1 for i, phrase in enumerate(self.phrases))
 
     def banned(self, progress: Progress) -> set[int]:
         """The tokens that would write a phrase again that may come only once."""
@@ -135,9 +133,12 @@ class Constraint:
         return ids
 
     def normalised(self, answer: Answer, alpha: float) -> float:
-        """The score by which answers compete: (log P + what its soft phrases are worth) / lp."""
-        bonus = self.bonus(self.replay(answer.ids)) if self.most_bonus else 0.0
-        return (answer.score + bonus) / length_penalty(len(answer.log_probs), alpha)
+        """The score by which answers compete: (log P - what it lacks) / lp.
+
+        A charge and not a reward: with log P + reward near zero, or above it, short answers would win.
+        """
+        charge = SOFT * self.lacking(answer)
+        return (answer.score - charge) / length_penalty(len(answer.log_probs), alpha)
 
     def ranked(self, answers: Iterable[Answer], alpha: float) -> list[Answer]:
         """Best first: finished answers before unfinished ones, then by score."""
@@ -146,13 +147,16 @@ class Constraint:
     def is_done(
         self, answers: Sequence[Answer], best: float, limit: int, *, beam: int, n_best: int, alpha: float
     ) -> bool:
-        """`beam.is_done` for these phrases: whether the live hypotheses can be given up."""
-        if best == -inf or len(answers) >= beam:
+        """`beam.is_done` for these phrases: whether the live hypotheses can be given up.
+
+        Answers that lack a soft phrase come early; they do not end a search that still writes it.
+        """
+        if best == -inf or sum(not self.lacking(answer) for answer in answers) >= beam:
             return True
         if len(answers) < n_best:
             return False
         scores = sorted((self.normalised(answer, alpha) for answer in answers), reverse=True)
-        return scores[n_best - 1] >= (best + self.most_bonus) / length_penalty(limit, alpha)
+        return scores[n_best - 1] >= best / length_penalty(limit, alpha)
 
 
 def completions(text: str, pieces: Sequence[bytes]) -> list[list[int]]:

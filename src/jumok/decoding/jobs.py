@@ -28,8 +28,8 @@ BATCH_TOKENS = 4096
 """`batch_tokens` where nobody has chosen a number; a GPU takes more."""
 CHARACTER = 4
 """Most bytes of one character in UTF-8."""
-SOFT = 4.0
-"""Nats that an answer gains for a soft phrase in it: without it, it must be e⁴ ≈ 55 times as probable."""
+SOFT = 8.0
+"""Nats that an answer loses for a soft phrase that it lacks: it must be e⁸ ≈ 3,000 times as probable."""
 WIDEST = 32
 """Phrases make a beam no wider than this."""
 MOST_PHRASES = 64

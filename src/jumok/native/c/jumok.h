@@ -90,9 +90,9 @@ typedef struct {
     const uint8_t *pieces; /* what each target id writes */
     const int64_t *piece_offsets;
     const int32_t *widths; /* how many hypotheses of each sentence are kept, <= beam */
-    int32_t enough;        /* with so many answers a search ends */
+    int32_t enough;        /* with so many answers that lack nothing a search ends */
     int32_t bans;          /* the first of the texts, which no answer may contain */
-    double soft;           /* nats that an answer gains for each soft phrase in it */
+    double soft;           /* nats that an answer loses for each soft phrase that it lacks */
 } jm_phrases;
 
 /* ---- looking inside: what-if edits, recordings, the tree of a search ---- */

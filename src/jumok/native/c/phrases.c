@@ -181,13 +181,13 @@ int jm_phrases_may_end(const jm_phrasing *g, int32_t sentence, const void *at) {
     return 1;
 }
 
-double jm_phrases_bonus(const jm_phrasing *g, int32_t sentence, const void *at) {
+int32_t jm_phrases_lacking(const jm_phrasing *g, int32_t sentence, const void *at) {
     const jm_phrases *p = g->phrases;
     const int64_t first = p->first[sentence];
     int32_t count = 0;
     for (int64_t i = first; i < p->first[sentence + 1]; i++)
-        count += (p->flags[i] & JM_SOFT) && (!at || ((const progress *)at)->met >> (i - first) & 1);
-    return p->soft * count;
+        count += (p->flags[i] & JM_SOFT) && !(((const progress *)at)->met >> (i - first) & 1);
+    return count;
 }
 
 /* ---- tokens that would complete a text ---- */

@@ -18,7 +18,7 @@ typedef struct {
 
 /* The last token of an answer is that of step `time`. */
 typedef struct {
-    int32_t time, finished;
+    int32_t time, finished, lacks; /* lacks: soft phrases that it has not */
     branch last;
     double score; /* normalised */
 } answer;
@@ -29,7 +29,7 @@ typedef struct {
     const int32_t *prefix;        /* or the target that is scored */
     int32_t prefix_length;
     branch *history; /* (limit, W) */
-    answer *found;   /* up to 3W */
+    answer *found;   /* up to 4W, of them W that lack a phrase */
     jm_list list;
 } beam;
 
@@ -214,10 +214,10 @@ static void take_beams(search *s, const int32_t *order, int scores) {
         links += (size_t)b->limit * W;
     }
     branch *history = scores ? NULL : take(s, links, sizeof *history);
-    answer *found = scores ? NULL : take(s, 3 * W * (size_t)s->B, sizeof *found);
+    answer *found = scores ? NULL : take(s, 4 * W * (size_t)s->B, sizeof *found);
     for (int32_t i = 0; i < s->B && !scores && !s->failed; i++) {
         s->beams[i].history = history;
-        s->beams[i].found = found + 3 * W * (size_t)i;
+        s->beams[i].found = found + 4 * W * (size_t)i;
         history += (size_t)s->beams[i].limit * W;
     }
 }
@@ -325,13 +325,33 @@ static double trace(const beam *b, int32_t W, const answer *a, const jm_answers 
     }
 }
 
-/* `bonus`: nats that its phrases are worth. */
-static void find_answer(search *s, beam *b, branch last, double bonus) {
-    answer *a = &b->found[b->count++];
-    *a = (answer){s->time, last.token == JM_EOS, last, 0};
-    if (s->W > 1)
-        a->score = (trace(b, s->W, a, NULL, 0, 0) + bonus) /
-                   length_penalty(s->time + 1, s->plan->options->length_penalty);
+/* Keeps an answer that lacks some of its soft phrases: the W best of those. */
+static void keep_lacking(const search *s, beam *b, answer one) {
+    answer *worst = NULL;
+    int32_t count = 0;
+    for (int32_t i = 0; i < b->count; i++) {
+        answer *a = &b->found[i];
+        if (!a->lacks) continue;
+        count++;
+        if (!worst || a->score <= worst->score) worst = a;
+    }
+    if (count < s->W)
+        b->found[b->count++] = one;
+    else if (one.finished && one.score > worst->score)
+        *worst = one;
+}
+
+static void find_answer(search *s, beam *b, branch last, int32_t lacks) {
+    answer a = {s->time, last.token == JM_EOS, lacks, last, 0};
+    if (s->W > 1) {
+        const double charge = lacks ? lacks * s->plan->phrasing->phrases->soft : 0;
+        a.score = (trace(b, s->W, &a, NULL, 0, 0) - charge) /
+                  length_penalty(s->time + 1, s->plan->options->length_penalty);
+    }
+    if (lacks)
+        keep_lacking(s, b, a);
+    else
+        b->found[b->count++] = a;
 }
 
 /* Best first: finished ones, then by score; equals in the order they were found. */
@@ -364,9 +384,10 @@ static void write_answers(search *s, beam *b) {
 static int is_done(const search *s, const beam *b, double leader) {
     const jm_options *o = s->plan->options;
     const jm_phrasing *g = s->plan->phrasing;
-    if (b->count >= (g ? g->phrases->enough : s->W)) return 1;
+    int32_t whole = 0;
+    for (int32_t i = 0; i < b->count; i++) whole += !b->found[i].lacks;
+    if (whole >= (g ? g->phrases->enough : s->W)) return 1;
     if (b->count < o->n_best) return 0;
-    if (g) leader += jm_phrases_bonus(g, b->number, NULL);
     const double bound = leader / length_penalty(b->limit, o->length_penalty);
     int32_t above = 0;
     for (int32_t i = 0; i < b->count; i++) above += b->found[i].score >= bound;
@@ -538,7 +559,7 @@ static void keep_at_limit(search *s, beam *b, int32_t begins, int32_t grown) {
         const char *at = progress_of(s, &s->next, begins + w);
         if (!whole || jm_phrases_may_end(g, b->number, at))
             find_answer(s, b, b->history[(int64_t)s->time * s->W + w],
-                        jm_phrases_bonus(g, b->number, at));
+                        jm_phrases_lacking(g, b->number, at));
     }
 }
 
@@ -557,8 +578,8 @@ static void grow_banks(search *s, int32_t first, int32_t last) {
         }
         if (n < b->width) {
             find_answer(s, b, grown_branch(s, w.row, first, w.token, w.log_prob),
-                        jm_phrases_bonus(s->plan->phrasing, b->number,
-                                         progress_of(s, &s->now, w.row)));
+                        jm_phrases_lacking(s->plan->phrasing, b->number,
+                                           progress_of(s, &s->now, w.row)));
             note_fate(s, tree, w.row - first, w.token, -2);
         }
     }

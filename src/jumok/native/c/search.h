@@ -55,7 +55,7 @@ int32_t jm_phrases_wanted(const jm_phrasing *g, int32_t sentence, const void *at
 int32_t jm_phrases_bank(const jm_phrasing *g, int32_t sentence, const void *at);
 int32_t jm_phrases_size(const jm_phrasing *g, int32_t sentence);
 int jm_phrases_may_end(const jm_phrasing *g, int32_t sentence, const void *at);
-double jm_phrases_bonus(const jm_phrasing *g, int32_t sentence, const void *at); /* NULL: of all */
+int32_t jm_phrases_lacking(const jm_phrasing *g, int32_t sentence, const void *at); /* soft ones */
 void jm_phrases_banned(const jm_phrasing *g, int32_t sentence, const void *at, jm_tell tell,
                        void *who);
 
