@@ -1,3 +1,4 @@
+import re
 import tracemalloc
 from pathlib import Path
 from xml.etree import ElementTree
@@ -58,6 +59,13 @@ def test_other_languages(path: Path) -> None:
     (path).write_text("<x/>", encoding="utf-8")
     with pytest.raises(DataError, match="there is no <tmx> in the file"):
         texts(FORMAT, path)
+
+
+def test_a_memory_in_other_languages_is_refused(path: Path) -> None:
+    """Else all of it would come out as it went in, without a word."""
+    message = "no entry has a text in ja, which the model reads; they are in de, en, fr"
+    with pytest.raises(DataError, match=f"^{re.escape(message)}"):
+        list(TmxFormat(Languages("ja", "en")).pieces(path))
 
 
 def test_a_memory_four_times_as_large_takes_no_more_memory(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import ClassVar
 from xml.sax.saxutils import quoteattr
 
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, DataError
 from jumok.formats.segments import MarkedText, Segment
 from jumok.formats.spliced import Hole, Piece, SplicedFormat
 from jumok.formats.xml_inline import Role, content, inline_of, opened, xml_of
 from jumok.formats.xml_tokens import XmlReader, XmlToken
 from jumok.formats.xml_units import Element, base, child, children, collect, raw_of, space_before
 
+MOST_NAMED = 10  # languages in an error
 ROLES: Mapping[str, Role] = {"hi": "pair", "bpt": "begin", "ept": "end"}
 
 
@@ -32,19 +33,30 @@ class TmxFormat(SplicedFormat):
             )
         reader, found = XmlReader(path), False
         tokens = reader.tokens()
-        source = self.languages.source
+        source, others, readable = self.languages.source, set[str](), False
         for token in tokens:
             found = found or (token.kind == "start" and token.local == "tmx")
             if token.kind == "start" and token.local == "header" and not source:
                 source = token.attributes.get("srclang", "")
             if token.kind == "start" and token.local == "tu":
                 entry = Entry(collect(token, tokens, reader), reader, source, self.languages.target)
-                yield entry.piece()
+                piece = entry.piece()
+                readable = readable or isinstance(piece, Hole)
+                if not readable and len(others) < MOST_NAMED:
+                    others |= {base(language_of(one)) for one in variants_of(children(entry.element))}
+                yield piece
             else:
                 yield token.raw
         if not found:
             raise reader.broken(
                 "there is no <tmx> in the file", 1, "is it another format? Name it with --format"
+            )
+        if others and not readable:
+            theirs = ", ".join(sorted(others))
+            raise DataError(
+                f"no entry has a text in {source}, which the model reads; they are in {theirs}",
+                where=str(path),
+                hint="translate it with a model that reads one of these",
             )
 
 
@@ -59,8 +71,7 @@ class Entry:
 
     def variant(self, parts: Sequence[XmlToken | Element], language: str) -> Element | None:
         """The variant of a language, the same region first; of "*all*" or an unknown one the first."""
-        elements = [one for one in parts if not isinstance(one, XmlToken)]
-        variants = [one for one in elements if one[0].local == "tuv"]
+        variants = variants_of(parts)
         if language in ("", "*all*"):
             return variants[0] if variants else None
         fitting = [one for one in variants if base(language_of(one)) == base(language)]
@@ -111,6 +122,12 @@ def prop_of(answer: MarkedText) -> str:
     if answer.confidence is None:
         return ""
     return f'<prop type="x-confidence">{answer.confidence:.2f}</prop>'
+
+
+def variants_of(parts: Sequence[XmlToken | Element]) -> list[Element]:
+    """An entry's text in each language."""
+    elements = [one for one in parts if not isinstance(one, XmlToken)]
+    return [one for one in elements if one[0].local == "tuv"]
 
 
 def language_of(variant: Element) -> str:
