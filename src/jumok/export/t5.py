@@ -25,15 +25,20 @@ def t5_reasons(config: TransformerConfig) -> list[str]:
     reasons = []
     if config.gated and config.activation not in GATED:
         reasons.append(f"model.activation={config.activation} with model.gated=true: T5 gates GELU by tanh")
-    if config.tied and not config.embedding_scaled:
-        reasons.append("model.embedding_scaled=false with model.tied=true: T5 divides its last states")
     return reasons
+
+
+def one_table(config: TransformerConfig) -> bool:
+    """Whether the table of embeddings is the head. T5 then divides what the head reads, so one table that is
+    used as it is, as mT5's may be, goes there twice."""
+    return config.tied and config.embedding_scaled
 
 
 def t5_config(config: TransformerConfig) -> dict[str, Any]:
     """Its own settings, beside those that all layouts have."""
     names = GATED if config.gated else NETWORKS
     return {
+        "tie_word_embeddings": one_table(config),
         "d_model": config.width,
         "d_kv": config.d_k,
         "d_ff": config.feedforward,
@@ -53,8 +58,8 @@ def t5_weights(ours: Mapping[str, Tensor], config: TransformerConfig) -> dict[st
     check_biases(ours)
     scale = sqrt(config.width) if config.embedding_scaled else 1.0
     theirs = {"shared.weight": ours["target_embedding.weight"] * scale}
-    if not config.tied:
-        theirs["lm_head.weight"] = ours["output.weight"]
+    if not one_table(config):
+        theirs["lm_head.weight"] = ours["target_embedding.weight" if config.tied else "output.weight"]
     for side in ("encoder", "decoder"):
         first = f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
         theirs[first] = ours[f"{side}_bias.weight"]
