@@ -1,6 +1,7 @@
 """Whether the page keeps its budgets: first paint, sizes, and how long what people do takes, in Chromium.
 
     python benchmarks/page_budgets.py            a Transformer of 6+6 layers and 8 heads, 100 x 100 tokens
+    python benchmarks/page_budgets.py --map      the Map alone; writes readings/page_map.json
     python benchmarks/page_budgets.py --smoke    a small one, once, for a quick look
 
 The small figures come from the bundled Transformer, the large ones from random weights whose queries and keys
@@ -13,6 +14,7 @@ import argparse
 import gzip
 import json
 import os
+import platform
 import re
 import shutil
 import statistics
@@ -42,6 +44,7 @@ from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
 KINDS = ("enc_self", "dec_self", "cross")
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 FRAMES = 60
+READING = Path(__file__).parent / "readings" / "page_map.json"
 
 
 def texts_of(tokenizer: Tokenizer, lines: list[str], tokens: int, count: int) -> list[str]:
@@ -88,10 +91,12 @@ class Bench:
     def __init__(self, browser: Browser, url: str, tries: int) -> None:
         self.browser, self.url, self.tries = browser, url, tries
         self.kept = True
+        self.rows: dict[str, dict[str, Any]] = {}
 
     def row(self, what: str, value: float, limit: float, unit: str, *, least: bool = False) -> None:
         good = value >= limit if least else value <= limit
         self.kept &= good
+        self.rows[what.strip()] = {"value": round(value, 2), "limit": limit, "unit": unit}
         sign = "≥" if least else "≤"
         print(
             f"{what:<58} {value:>10,.1f} {unit:<8} {sign} {limit:>7,.0f}  {'' if good else 'OVER'}",
@@ -372,10 +377,38 @@ def trace_of(folder: Path, pair: tuple[str, str]) -> Trace:
     return make_trace(load(folder), pair[0], target=pair[1])
 
 
+def all_budgets(bench: Bench, pair: tuple[str, str], trace: Trace) -> None:
+    first_paint(bench)
+    sizes(bench)
+    translation(bench)
+    chapters(bench)
+    atlas(bench, pair)
+    grid(bench, pair)
+    pan_and_zoom(bench, trace)
+    whole_map(bench, pair)
+
+
+def keep(bench: Bench) -> None:
+    """The Map's figures, with what else the machine had to do: frames are counted by the clock."""
+    load_1 = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
+    reading = {
+        "command": "python benchmarks/page_budgets.py --map",
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "browser": f"Chromium {bench.browser.version}",
+        "load": load_1,
+        "tries": bench.tries,
+        "rows": bench.rows,
+    }
+    READING.write_text(json.dumps(reading, indent=1) + "\n", encoding="utf-8")
+    print(f"written: {READING}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--smoke", action="store_true", help="a small model, one try")
-    smoke = parser.parse_args().smoke
+    parser.add_argument("--map", action="store_true", help="the Map alone, and keep its figures")
+    asked = parser.parse_args()
+    smoke = asked.smoke
     layers, heads, tokens, large, tries = (2, 2, 20, 40, 1) if smoke else (6, 8, 100, 300, 7)
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
@@ -395,14 +428,12 @@ def main() -> None:
                 browser = playwright.chromium.launch(executable_path=found, args=root)
                 bench = Bench(browser, url, tries)
                 print(f"{layers}+{layers} layers, {heads} heads, {tokens} x {tokens} tokens")
-                first_paint(bench)
-                sizes(bench)
-                translation(bench)
-                chapters(bench)
-                atlas(bench, (source, target))
-                grid(bench, (source, target))
-                pan_and_zoom(bench, trace)
-                whole_map(bench, (source, target))
+                if asked.map:
+                    whole_map(bench, (source, target))
+                else:
+                    all_budgets(bench, (source, target), trace)
+                if asked.map and not smoke:
+                    keep(bench)
                 browser.close()
         finally:
             server.terminate()

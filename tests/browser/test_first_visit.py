@@ -276,3 +276,12 @@ def test_the_tasks_of_a_first_visit_can_be_done_by_visible_words(opening: Open) 
     right = "1972-05-23T18:20:17/1972-12-04T22:22:44"
     expect(columns.filter(has_text="Transformer")).to_contain_text(right)
     expect(columns.filter(has_text="RNN, fixed vector")).not_to_contain_text(right)
+
+
+def test_help_says_what_every_screen_shows(web: Watched) -> None:
+    page = web.open("/translate")
+    ready(page, "translate")
+    rail = [link.inner_text().strip() for link in page.locator("nav.rail a:visible").all()]
+    page.keyboard.press("?")
+    told = [term.inner_text() for term in page.get_by_role("dialog").locator("dl").first.locator("dt").all()]
+    assert set(rail) - {"API", "Chat"} == set(told)

@@ -92,6 +92,7 @@ def test_attention_and_its_numbers(watched: Watched) -> None:
     ("screen", "words"),
     [
         ("inside?m=transformer", "softmax"),
+        ("inside?m=transformer&tab=neighbours", "start jumok serve to see them"),
         ("compare", "luong"),
         ("beam?m=luong", "</s>"),
         ("training", "transformer"),

@@ -41,6 +41,17 @@ def test_curves_follow_a_run_that_is_being_written(web: Watched, runs: Path) -> 
     expect(page.locator(".run.on .status")).to_have_text(re.compile("completed|done|finished", re.IGNORECASE))
 
 
+def test_a_run_that_is_not_shown_takes_no_colour(web: Watched) -> None:
+    page = web.open("/training", r="live")  # a Transformer; another one stands before it in the list
+    ready(page, "training")
+    assert page.locator(".run").count() == 3
+    expect(page.locator(".run.on")).to_have_class(re.compile(r"\bc1\b"))  # as everywhere on the page
+    page.get_by_role("button", name=re.compile("luong")).click()
+    expect(page.locator(".run.on")).to_have_count(2)
+    classes = " ".join(str(one.get_attribute("class")) for one in page.locator(".run.on").all())
+    assert sorted(set(re.findall(r"\bc\d\b", classes))) == ["c1", "c3"]
+
+
 def test_notices_are_flags_on_the_curves(web: Watched) -> None:
     page = web.open("/training", r="live")
     ready(page, "training")

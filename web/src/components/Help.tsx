@@ -3,6 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { t, type MessageKey } from "../i18n";
 import { helpOpen } from "../keys";
 import { embedded } from "../embedded";
+import { hasScreen } from "../local/site";
 import { screens } from "../screens";
 import { go, model, teachOpen } from "../state";
 import { IconButton } from "./controls";
@@ -28,7 +29,7 @@ const KEYS: readonly (readonly [string, MessageKey])[] = [
   ["?", "shell.key_help"],
 ];
 
-const SHOWN = ["translate", "attention", "inside", "compare", "beam", "training", "quality", "learn"] as const;
+const SHOWN = ["translate", "documents", "map", "attention", "inside", "compare", "beam", "training", "quality", "learn"] as const;
 
 export function Help() {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -68,7 +69,7 @@ export function Help() {
       )}
       <h3>{t("shell.help_screens")}</h3>
       <dl>
-        {SHOWN.filter((name) => !embedded || screens[name].looks).map((name) => (
+        {SHOWN.filter((name) => hasScreen(name) && (!embedded || screens[name].looks)).map((name) => (
           <>
             <dt>{t(`shell.screen_${name}`)}</dt>
             <dd>{t(`shell.help_${name}`)}</dd>

@@ -111,6 +111,8 @@ export const shell = {
     "Text in, text out, and what each token of the answer looked at.",
     "글을 번역하고, 답의 토큰마다 어디를 보았는지 보여 줍니다.",
   ],
+  help_documents: ["A whole file translated, its form kept.", "파일 하나를 모양 그대로 번역합니다."],
+  help_map: ["The whole model on one picture, played token by token.", "모델 전체를 그림 하나에 담아 토큰마다 재생합니다."],
   help_attention: ["Every head as a matrix: rows look, columns are looked at.", "헤드마다 행렬 하나. 행이 보는 쪽, 열이 보이는 쪽입니다."],
   help_inside: ["One weight, one layer, one vector, worked out number by number.", "가중치, 층, 벡터를 숫자 하나까지 계산해 보입니다."],
   help_compare: ["One sentence through up to three models.", "한 문장을 모델 셋까지 나란히 넣어 봅니다."],

@@ -92,8 +92,8 @@ function Board({ runs }: { runs: readonly RunOut[] }) {
   const chosen = chosenRuns(runs, params.value.r ?? (isBusy(mine) ? mine!.run : undefined));
   const followed = useRuns(chosen);
   const names = shortNames(runs.map(titleOf));
-  const colours = coloursOf(runs.map((run) => run.arch));
-  const colourOf = (run: RunOut) => colours[runs.indexOf(run)];
+  const colours = coloursOf(chosen.map((run) => run.arch)); // of those on show: a run that is not takes no colour from them
+  const colourOf = (run: RunOut) => colours[chosen.indexOf(run)];
   const shown = chosen.flatMap((run): Shown[] => {
     const data = followed.get(run.name)?.data;
     return data ? [{ data, name: names[runs.indexOf(run)], colour: colourOf(run) }] : [];

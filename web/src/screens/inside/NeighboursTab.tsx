@@ -8,6 +8,7 @@ import { Await } from "../../components/states";
 import { useResource } from "../../hooks";
 import { t } from "../../i18n";
 import { fixed, percent } from "../../lib/format";
+import { local } from "../../local/site";
 import { around, neighboursTable, pairsOf, pointAt, scaleOf, type Side } from "../../lib/neighbours";
 import { params, setParams } from "../../state";
 
@@ -18,7 +19,7 @@ export function NeighboursTab({ manifest, card }: { manifest: Manifest; card: Ca
   const body = { model: card.name, text: manifest.source.text, target: manifest.target.text, count: COUNT, points: true };
   const key = card.neighbours && body.target ? `neighbours ${JSON.stringify(body)}` : null;
   const found = useResource(key, (signal) => getNeighbours(body, signal), { cache: true });
-  if (!card.neighbours) return <p class="card muted">{t("neighbours.none")}</p>;
+  if (!card.neighbours) return <p class="card muted">{t(local ? "neighbours.none_here" : "neighbours.none")}</p>;
   return (
     <Await of={found} height={420}>
       {(near) => <Seen found={near} card={card} />}

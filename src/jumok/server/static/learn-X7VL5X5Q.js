@@ -1,1 +1,0 @@
-import{t as a}from"./chunk-BLR6RXXV.js";import"./chunk-MDDOKU3E.js";export{a as Learn};
