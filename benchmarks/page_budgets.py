@@ -393,6 +393,7 @@ def keep(bench: Bench) -> None:
     load_1 = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
     reading = {
         "command": "python benchmarks/page_budgets.py --map",
+        "kept": "this run",
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
         "browser": f"Chromium {bench.browser.version}",
         "load": load_1,
