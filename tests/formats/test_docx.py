@@ -55,6 +55,15 @@ def test_everything_comes_back_and_word_reads_it(tmp_path: Path) -> None:
     }
 
 
+def test_macros_stay_as_they_are(tmp_path: Path) -> None:
+    path = word(tmp_path / "a.docm")
+    macros = bytes(range(256)) * 8
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("word/vbaProject.bin", macros)
+    capitals = check_laws(DocxFormat(), path)
+    assert inside(capitals.read_bytes())["word/vbaProject.bin"] == macros
+
+
 def test_runs_are_tags_and_equal_neighbours_are_one(tmp_path: Path) -> None:
     content = (
         run("A ")

@@ -59,8 +59,9 @@ def test_a_form_does_the_same(client: httpx2.Client) -> None:
     assert files[0] == files[1]
 
 
-def with_glossary(client: httpx2.Client, lines: str) -> httpx2.Response:
-    return client.post("/v1/documents", files={"file": ("b.txt", b"a man")}, data={"glossary": lines})
+def with_glossary(client: httpx2.Client, lines: str, **more: str) -> httpx2.Response:
+    data = {"glossary": lines, **more}
+    return client.post("/v1/documents", files={"file": ("b.txt", b"a man")}, data=data)
 
 
 def test_a_glossary_comes_with_the_form(client: httpx2.Client) -> None:
@@ -71,6 +72,20 @@ def test_a_glossary_comes_with_the_form(client: httpx2.Client) -> None:
     assert "하늘" in text or "영화" in text
     plain = translated(client, b"a man", "b.txt")
     assert client.get(f"/v1/documents/{plain['id']}/file").text != text
+
+
+def test_a_soft_glossary_is_as_soft_as_that_of_a_text(client: httpx2.Client) -> None:
+    unlikely, texts = "영화" * 10, list[str]()  # what a soft glossary does without
+    lines = f"man\t{unlikely}\n"
+    for mode in ("strict", "soft"):
+        asked = {"texts": ["a man"], "glossary": {"man": unlikely}, "glossary_mode": mode}
+        texts.append(client.post("/v1/translate", json=asked).json()["results"][0]["text"])
+        ended = finished(client, with_glossary(client, lines, glossary_mode=mode).json()["id"])
+        assert client.get(f"/v1/documents/{ended['id']}/file").text == texts[-1]
+    assert [unlikely in text for text in texts] == [True, False]
+    answer = with_glossary(client, lines, glossary_mode="firm")
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "glossary_mode: it is strict or soft, not 'firm'"
 
 
 @pytest.mark.parametrize(

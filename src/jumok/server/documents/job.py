@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from jumok.decoding.jobs import GlossaryMode
 from jumok.decoding.translator import Translator
 from jumok.documents.report import DocumentReport, ReportCounts
 from jumok.documents.segments import SegmentTranslator
@@ -44,13 +45,15 @@ class DocumentOrder:
     model: str
     translator: Translator
     glossary: Glossary | None = None
+    glossary_mode: GlossaryMode = "strict"
     memory: TranslationMemory | None = None
 
     @property
     def options(self) -> dict[str, Any]:
         """How the model is asked."""
         terms = {"glossary": self.glossary, "memory": self.memory}
-        return {"confidence": self.translator.is_calibrated} | {k: v for k, v in terms.items() if v}
+        asked = {"confidence": self.translator.is_calibrated, "glossary_mode": self.glossary_mode}
+        return asked | {k: v for k, v in terms.items() if v}
 
     @property
     def languages(self) -> Languages:

@@ -11,6 +11,7 @@ from fastapi.responses import FileResponse, Response, StreamingResponse
 from pydantic import Field
 from starlette.requests import ClientDisconnect
 
+from jumok.decoding.jobs import GlossaryMode
 from jumok.errors import ConfigError
 from jumok.formats.known import FORMATS, KnownFormat, by_content, by_name, by_suffix
 from jumok.server.documents.desk import ID
@@ -110,7 +111,8 @@ async def take_document(
         known = await asyncio.to_thread(format_for, folder / "upload", shown, format)
         (folder / "upload").rename(source_in(folder, known))
         terms = glossary_in(upload, services.limits.terms)
-        order = DocumentOrder(shown, upload.size, known, served.name, served.translator, terms, served.memory)
+        how = terms, mode_in(upload), served.memory
+        order = DocumentOrder(shown, upload.size, known, served.name, served.translator, *how)
         return services.documents.begin(folder, order)
 
 
@@ -123,6 +125,15 @@ def glossary_in(upload: Upload, most: int) -> Glossary | None:
     if len(found.terms) > most:
         raise bad_field("glossary", f"it has {len(found.terms)} terms, and {most} are the most")
     return found
+
+
+def mode_in(upload: Upload) -> GlossaryMode:
+    """How the glossary of a form is meant; 422 for a word that says nothing."""
+    match upload.fields.get("glossary_mode") or "strict":
+        case "strict" | "soft" as mode:
+            return mode
+        case other:
+            raise bad_field("glossary_mode", f"it is strict or soft, not {other!r}")
 
 
 def format_for(path: FilePath, name: str, format: str | None) -> KnownFormat:

@@ -24,6 +24,10 @@ class DocumentForm(BaseModel):
         str | None,
         Field(max_length=FIELD_BYTES, description="Lines of term, tab, translation; | between choices."),
     ] = None
+    glossary_mode: Annotated[
+        Literal["strict", "soft"] | None,
+        Field(description="Whether an answer must have its terms; strict if not given."),
+    ] = None
     to: LanguageCode | None = None
     from_language: LanguageCode | None = None
 
