@@ -43,10 +43,10 @@ function Shown({ now, update }: { now: DocumentOut; update(change: Partial<Docum
   const ended = now.status === "done" || now.status === "failed";
   const doubtful = params.value.only === "doubtful";
   const leave = async () => {
-    await deleteDocument(now.id).catch(() => undefined); // it may have gone by itself
     drop([now.id]);
+    close(); // first, so that nobody asks for it while it goes
+    await deleteDocument(now.id).catch(() => undefined); // it may have gone by itself
     toast(t(ended ? "documents.removed" : "documents.cancelled"));
-    close();
   };
   return (
     <div class="screen documents">
