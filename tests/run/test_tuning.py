@@ -18,7 +18,7 @@ from jumok.run.plan import Plan, fitting_rate, make_plan
 from jumok.run.report import end_line, plan_lines
 from jumok.run.start import START, kept_start, read_start
 from jumok.run.train import TrainedRun, default_folder, train
-from jumok.run.tuning import KEEP_SHARE, RATE, plan_from
+from jumok.run.tuning import KEEP_SHARE, RATE, is_beginning, plan_from
 from jumok.settings import nest, parse_config
 from tests.run.conftest import quick_settings, tiny_settings, write_corpus
 from tests.run.test_plan import CPU, GPU
@@ -61,6 +61,31 @@ def test_small_steps_a_short_rise_and_an_early_end(trained: TrainedRun) -> None:
     assert adapters.config.training.anchor == 0
     assert any("of the weights learn" in note for note in adapters.notes)
     assert planned({**data, "training.time_limit": 60.0}, start).config.training.patience == 0
+
+
+def test_a_model_of_far_fewer_pairs_is_a_beginning(trained: TrainedRun, tmp_path: Path) -> None:
+    start = read_start(str(trained.folder))
+    learned = start.loaded.info["train_lengths"]["pairs"]
+    for pairs, expected in ((2 * learned, False), (2 * learned + 1, True)):
+        file = tmp_path / f"{pairs}.tsv"
+        file.write_text("".join(f"a b {n}\tc d {n}\n" for n in range(pairs)), encoding="utf-8")
+        valid = tmp_path / "valid.tsv"
+        valid.write_text("x y\tz\n", encoding="utf-8")
+        data: dict[str, Any] = {"data.source": str(file), "data.valid_source": str(valid)}
+        plan = planned(data, str(trained.folder))
+        full = fitting_rate("luong", {"model.width": 16, "training.batch_tokens": 1500})[0]
+        assert is_beginning(start, pairs) is expected
+        assert (plan.config.training.anchor == 0) is expected
+        assert plan.config.training.lr == (full if expected else RATE * full)
+        assert ("a beginning" in reasons(plan)["training.anchor"]) is expected
+        assert any("--extend-vocabulary 2000" in note for note in plan.notes) is expected
+        kept = planned({**data, "start.keep": "dates"}, str(trained.folder))
+        assert kept.config.training.anchor > 0
+        assert kept.config.training.lr == RATE * full
+    grown = replace(start, loaded=replace(start.loaded, info={**start.loaded.info, "descends_from": [{}]}))
+    assert not is_beginning(grown, 10**6)
+    imported = {key: value for key, value in start.loaded.info.items() if key != "train_lengths"}
+    assert not is_beginning(replace(start, loaded=replace(start.loaded, info=imported)), 10**6)
 
 
 def test_what_the_vocabulary_does_not_cover_is_said(trained: TrainedRun, tmp_path: Path) -> None:

@@ -4,6 +4,9 @@ Two things let a model forget: steps that are too long, and data without what it
 of that of a run from nothing, a step takes back a share of the way from the start (`training.anchor`), and
 old pairs are mixed in where there are any (`--keep`, replay). Rate, batch, dropout, share and anchor are of
 runs in benchmarks/README.md; other strengths of an anchor, and rates for adapters, have not been measured.
+
+A start that has learned from less than half of what there is now is a beginning and not something to keep:
+it takes the rate of a run from nothing, and no anchor.
 """
 
 from collections.abc import Mapping
@@ -14,6 +17,7 @@ from jumok.config import ENDLESS, TransformerConfig
 from jumok.data.builtin import builtin_info
 from jumok.data.reader import CheckReport
 from jumok.data.survey import Survey
+from jumok.evaluation.lengths import parse_train_lengths
 from jumok.run.forecast import refuse_longer_than_a_piece, refuse_too_large, tokens_per_second
 from jumok.run.machine import Machine
 from jumok.run.plan import (
@@ -30,7 +34,7 @@ from jumok.run.plan import (
     so_far,
     time_limit,
 )
-from jumok.run.start import StartModel, check_source, inherited
+from jumok.run.start import DESCENT, StartModel, check_source, inherited
 from jumok.settings import Flat, nest, parse_config
 from jumok.text.coverage import coverage
 from jumok.training.frozen import is_frozen
@@ -46,7 +50,9 @@ DROPOUT = 0.1
 LOOKS, LOOKED_AT = 8, 200  # looks at the validation set, and sentences that are translated in each
 PATIENCE = 4  # looks without a better score
 POORLY = 0.005  # share of tokens that are bytes above which more tokens are worth a word
+BEGINNING = 0.5  # share of the new pairs below which what a model has learned from is a beginning
 SAMPLE = 2_000  # pairs whose tokens are counted
+TOKENS_MORE, TOKENS_MORE_OF_A_BEGINNING = 500, 2_000  # what `--extend-vocabulary` is advised for
 
 
 def plan_from(given: Flat, report: CheckReport, machine: Machine, start: StartModel) -> Plan:
@@ -62,7 +68,7 @@ def plan_from(given: Flat, report: CheckReport, machine: Machine, start: StartMo
     if not machine.gpu and found.usable < FEW:
         draft.choose("training.batch_tokens", FEW_BATCH, f"{found.usable:,} pairs: more updates teach more")
     choose_batches(draft, found, machine)
-    choose_keeping(draft)
+    choose_keeping(draft, start, found)
     if has_no_biases(start) and not given.get("training.lora"):
         draft.choose("training.freeze", "biases", "the model has none, as T5: so it can be exported as one")
     choose_tuning(draft, start, report, machine)
@@ -108,9 +114,19 @@ def choose_from_start(draft: PlanDraft, start: StartModel, found: Survey) -> Non
     choose_hold_out(draft, found)
 
 
-def choose_keeping(draft: PlanDraft) -> None:
+def is_beginning(start: StartModel, new_pairs: int) -> bool:
+    """Whether all that the model has ever learned from is little beside what there is now."""
+    learned = parse_train_lengths(start.loaded.info.get("train_lengths"))
+    return learned is not None and not start.loaded.info.get(DESCENT) and learned.pairs < BEGINNING * new_pairs
+
+
+def choose_keeping(draft: PlanDraft, start: StartModel, found: Survey) -> None:
     """Replay where there are old pairs, and an anchor; adapters forget little without one."""
     keep, adapters = draft.given.get("start.keep"), draft.given.get("training.lora")
+    if is_beginning(start, found.usable) and not keep:
+        reason = "the model has learned from far fewer pairs: it is a beginning, not something to keep"
+        draft.choose("training.anchor", 0.0, reason)
+        return
     if keep:
         reason = f"{KEEP_SHARE:.0%} of the pairs of each epoch are old ones: replay keeps what the model knew"
         draft.choose("start.keep_share", KEEP_SHARE, reason)
@@ -146,16 +162,18 @@ def choose_tuning(draft: PlanDraft, start: StartModel, report: CheckReport, mach
     choose("training.warmup", max(1, min(100, steps // 20)), course)
     choose("training.schedule", "constant", course)
     choose("training.cooldown", 1.0, course)
-    choose("training.lr", *tuning_rate(draft, start))
+    choose("training.lr", *tuning_rate(draft, start, found.usable))
     looks = f"about {LOOKS} looks, at {LOOKED_AT} sentences: a look takes longer than many steps"
     every = choose("training.validate_every", max(10, steps // LOOKS), looks)
     choose("training.valid_sentences", LOOKED_AT, looks)
     choose("training.save_every", every, "with each look")
 
 
-def tuning_rate(draft: PlanDraft, start: StartModel) -> tuple[float, str]:
-    """A part of the rate of a run from nothing; adapters are few, and take all of it."""
+def tuning_rate(draft: PlanDraft, start: StartModel, new_pairs: int) -> tuple[float, str]:
+    """A part of the rate of a run from nothing; adapters are few and a beginning is little: all of it."""
     full, _ = fitting_rate(start.config.model.arch, draft.settings())
+    if is_beginning(start, new_pairs) and not draft.given.get("start.keep"):
+        return full, "the rate of a run from nothing: there is little to forget"
     if draft.given.get("training.lora"):
         return full, "adapters start from nothing, and take the rate of a run that does"
     return round(RATE * full, 7), f"{RATE:.0%} of what a run from nothing takes: small steps forget less"
@@ -170,11 +188,13 @@ def notes_of(draft: PlanDraft, start: StartModel, report: CheckReport) -> list[s
             notes.append(f"the {side} is {now}, and the model has learned {then}")
     if start.tokenizers.pictures is None and report.train.texts is not None:
         pairs = list(islice(report.train.texts, SAMPLE))
+        beginning = is_beginning(start, report.train.usable)
+        more = TOKENS_MORE_OF_A_BEGINNING if beginning else TOKENS_MORE
         for number, side in enumerate(("source", "target")):
             tokenizer = (start.tokenizers.source, start.tokenizers.target)[number]
             found = coverage(tokenizer, [pair[number] for pair in pairs])
-            poor = found.share >= POORLY and not settings.get("start.extend_vocabulary")
-            advice = "; --extend-vocabulary 500 adds tokens for them" if poor else ""
+            poor = (found.share >= POORLY or beginning) and not settings.get("start.extend_vocabulary")
+            advice = f"; --extend-vocabulary {more} adds tokens for them" if poor else ""
             notes.append(f"vocabulary: of the new {side}, {found}{advice}")
     learning = learning_share(start, settings)
     if learning < 1:
