@@ -77,6 +77,8 @@ def test_a_model_of_far_fewer_pairs_is_a_beginning(trained: TrainedRun, tmp_path
         assert is_beginning(start, pairs) is expected
         assert (plan.config.training.anchor == 0) is expected
         assert plan.config.training.lr == (full if expected else RATE * full)
+        steps = plan.config.training.max_steps
+        assert plan.config.training.warmup == min(100, steps // (4 if expected else 20))
         assert ("a beginning" in reasons(plan)["training.anchor"]) is expected
         assert any("--extend-vocabulary 2000" in note for note in plan.notes) is expected
         kept = planned({**data, "start.keep": "dates"}, str(trained.folder))

@@ -116,8 +116,9 @@ def choose_from_start(draft: PlanDraft, start: StartModel, found: Survey) -> Non
 
 def is_beginning(start: StartModel, new_pairs: int) -> bool:
     """Whether all that the model has ever learned from is little beside what there is now."""
-    learned = parse_train_lengths(start.loaded.info.get("train_lengths"))
-    return learned is not None and not start.loaded.info.get(DESCENT) and learned.pairs < BEGINNING * new_pairs
+    info = start.loaded.info
+    learned = parse_train_lengths(info.get("train_lengths"))
+    return learned is not None and not info.get(DESCENT) and learned.pairs < BEGINNING * new_pairs
 
 
 def choose_keeping(draft: PlanDraft, start: StartModel, found: Survey) -> None:
@@ -159,7 +160,8 @@ def choose_tuning(draft: PlanDraft, start: StartModel, report: CheckReport, mach
         choose("training.patience", PATIENCE, "it ends early when the new data's score no longer rises")
     steps = min(steps, draft.settings()["training.max_steps"])
     course = "a short rise, then a line to zero at the end of the run"
-    choose("training.warmup", max(1, min(100, steps // 20)), course)
+    rise = steps // (4 if is_beginning(start, found.usable) else 20)  # the whole rate needs a slower one
+    choose("training.warmup", max(1, min(100, rise)), course)
     choose("training.schedule", "constant", course)
     choose("training.cooldown", 1.0, course)
     choose("training.lr", *tuning_rate(draft, start, found.usable))
