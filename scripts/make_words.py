@@ -3,8 +3,8 @@
     python scripts/make_words.py ko-en transformer --runs /tmp/words     # and de-en, luong, rnn
 
 About ten minutes each on a CPU core of its own, less with `--device cuda`, as the recurrent ones were made.
-All read and write 3,000 pieces and are 128 wide, so that everything that comes with the package stays below 8 MB;
-what is kept is in int8. A stopped run goes on.
+All read and write 3,000 pieces and are 128 wide, so that everything that comes with the package stays below
+8 MB; what is kept is in int8. A stopped run goes on.
 """
 
 import argparse
