@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # What Python compiles is kept, whatever the environment says: every command of a test would compile torch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo site test setup native lint types web chromium unit browser sanitize docs clean
+.PHONY: demo site test setup native lint types web chromium machines unit browser sanitize docs clean
 
 demo: setup
 	$(BIN)/jumok demo
@@ -17,7 +17,7 @@ site: setup
 
 # All parts, whatever fails; at the end the time of each and every failure. Parts that keep one core busy run side by side.
 test:
-	@MAKE="$(MAKE)" $(PYTHON) scripts/run_parts.py setup+web+chromium native+lint+types unit browser sanitize
+	@MAKE="$(MAKE)" $(PYTHON) scripts/run_parts.py setup+web+chromium+machines native+lint+types unit browser sanitize
 
 setup: $(VENV)/installed
 
@@ -54,13 +54,19 @@ web:
 chromium:
 	scripts/ensure_chromium.sh
 
+# The C tests of other machines need an emulator, and zig in an environment of its own; said what is skipped without.
+ZIG := build/zig-venv
+
+machines:
+	scripts/ensure_machines.sh $(ZIG)
+
 # One process per core; each keeps to one thread, so the cores are shared fairly. The order is always the same: a
 # change is judged by what it does, not by chance. The browser has processes of its own: the driver's event loop runs
 # as long as its session, and other tests start loops themselves.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --randomly-seed=1
 
 unit:
-	$(PYTEST) --ignore=tests/browser
+	$(if $(wildcard $(ZIG)/bin/python),JUMOK_ZIG="$(CURDIR)/$(ZIG)/bin/python -m ziglang") $(PYTEST) --ignore=tests/browser
 
 browser:
 	$(PYTEST) tests/browser

@@ -38,6 +38,12 @@ TOKENS = 20
 READING = Path(__file__).parent / "readings" / "recording.json"
 
 
+def processor() -> str:
+    """What this machine computes with, as Linux names it."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.machine())
+
+
 def native(config: ModelConfig, lines: list[str]) -> Model:
     """Random weights: the answers are nonsense of the usual length, which is bounded by the source's."""
     tokenizer = train_tokenizer(lines, TextConfig(vocabulary=4000))
@@ -69,7 +75,7 @@ def measure(model: Model, texts: list[str], rounds: int) -> dict[str, float]:
     tokenizer = model.tokenizers.source
     ids = tokenizer.encode(" ".join(texts))[: TOKENS - 1]
     text, times = tokenizer.decode(ids), list[float]()
-    for _ in range(3 * rounds + 1):
+    for _ in range(rounds + 1):
         began = process_time()
         trace = model.trace(text, target=text)
         assert trace.manifest["steps"]
@@ -81,7 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--smoke", action="store_true", help="small models, one round")
     smoke = parser.parse_args().smoke
-    layers, width, rounds = (1, 32, 1) if smoke else (3, 256, 5)
+    layers, width, rounds = (1, 32, 1) if smoke else (3, 256, 25)
     models: dict[str, ModelConfig] = {
         "transformer": TransformerConfig(
             encoder_layers=layers, decoder_layers=layers, width=width, heads=4, feedforward=4 * width
@@ -100,7 +106,8 @@ def main() -> None:
             f"{name:<12} {ratios}  trace of {one['tokens']:.0f} tokens: {one['trace_ms']:.1f} ms", flush=True
         )
     if not smoke:
-        about = {"command": "python benchmarks/recording.py", "machine": platform.platform(), "kept": "all"}
+        machine = f"{processor()}, {platform.system()}, other programs beside it"
+        about = {"command": "python benchmarks/recording.py", "machine": machine, "kept": "all"}
         READING.write_text(json.dumps({**about, **readings}, indent=1) + "\n", encoding="utf-8")
 
 

@@ -10,6 +10,7 @@ several tries are told: others may use the machine.
 import argparse
 import json
 import os
+import platform
 import shutil
 import statistics
 import sys
@@ -25,6 +26,7 @@ from playwright.sync_api import Browser, sync_playwright
 from jumok.checkpoint.bundled import EXAMPLES, bundled
 from jumok.site.folder import SiteModel, write_site
 
+COMMAND = "python benchmarks/site_answer.py --json benchmarks/readings/site_answer.json"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
 ASKED, ANSWER = "#/translate?m=transformer&s=5.+März+2024", "2024-03-05"
 NOTICE = f"""new MutationObserver((_, seen) => {{
@@ -78,7 +80,8 @@ def main() -> None:
     best, middle = min(times), statistics.median(times)
     print(f"first answer: {best:.0f} ms at best, {middle:.0f} ms in the middle of {len(times)}")
     if options.json:
-        found = {"best_ms": round(best), "median_ms": round(middle), "visits": len(times)}
+        about = {"command": COMMAND, "machine": f"{os.cpu_count()} cores, {platform.system()}", "kept": "all"}
+        found = {**about, "best_ms": round(best), "median_ms": round(middle), "visits": len(times)}
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

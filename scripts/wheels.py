@@ -1,6 +1,6 @@
 """Builds the wheels that need no compiler, all on one machine: zig compiles the C library for every other.
 
-    pip install --group wheels                # ziglang, in an environment of your own
+    pip install --group wheels                # ziglang, by pip 25.1 or newer, in an environment of your own
     python scripts/wheels.py --out dist       # for this machine
     python scripts/wheels.py --all --out dist # for all of them
 

@@ -159,6 +159,30 @@ def test_a_translation_imports_nothing_that_it_can_do_without(light: dict[str, s
     assert not found & (heavy | {"huggingface_hub", "yaml", "safetensors", "prometheus_client"})
 
 
+SERVED = """
+import json, os, signal, sys
+import jumok.cli.serve as serve
+from jumok.cli.main import main
+def greet(*_, **__):
+    found = {name.partition(".")[0] for name, one in sys.modules.items() if one is not None}
+    print(json.dumps(sorted(found)), flush=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+serve.greet = greet
+try:
+    main(["serve", "--port", "0"])
+except SystemExit as stop:
+    assert not stop.code
+"""
+
+
+def test_a_server_that_is_ready_has_imported_nothing_that_it_may_never_need(light: dict[str, str]) -> None:
+    """It is to be ready within a second; what counts, compares and reads files comes when someone asks."""
+    found = set(python(light, SERVED))
+    assert {"numpy", "tokenizers", "fastapi", "uvicorn"} <= found
+    heavy = {"torch", "sacrebleu", "tabulate", "wcwidth", "lxml", "rich", "huggingface_hub", "yaml", "PIL"}
+    assert not found & heavy
+
+
 def test_a_command_that_needs_torch_says_the_line(light: dict[str, str], tmp_path: Path) -> None:
     new = ["-o", str(tmp_path / "new")]
     lines = [

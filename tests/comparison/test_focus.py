@@ -33,7 +33,7 @@ def luong() -> Translator:
 
 
 def captured(weights: dict[str, np.ndarray]) -> Captured:
-    return Captured((), (), {kind: w.astype(np.float32) for kind, w in weights.items()}, ())  # type: ignore[misc]
+    return Captured((), (), {kind: w.astype(np.float32) for kind, w in weights.items()}, tuple)  # type: ignore[misc]
 
 
 def test_entropy_of_known_rows() -> None:

@@ -46,10 +46,11 @@ def test_a_watch_hears_the_longest_of_each_side() -> None:
     assert heard == [("source", 3), ("target", 3), ("source", 3)]
 
 
+@pytest.mark.parametrize("beam", [1, 4])
 @pytest.mark.parametrize("name", ["transformer", "luong"])
-def test_what_a_greedy_search_saw_is_remembered_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_search_saw_is_remembered_once(name: str, beam: int, monkeypatch: pytest.MonkeyPatch) -> None:
     own, sources = Alone(name).remembering(), [[260, 261, 265], [262]]
-    answers = own.searched(sources, [6, 4], SearchOptions(beam=1))
+    answers = own.searched(sources, [6, 4], SearchOptions(beam=beam))
     written = [(*one.ids, EOS) if one.finished else one.ids for one, *_ in answers]
     monkeypatch.setattr(own.model, "force", refuse)
     remembered = own.record(sources, written)
@@ -70,6 +71,13 @@ def test_too_much_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     [[answer, *_]] = own.searched([[260]], [3], SearchOptions(beam=1))
     assert own._seen == {}
     assert answer.log_probs
+
+
+def test_a_beam_takes_room_for_each_hypothesis(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, most = Alone().remembering(), 8 * (1 + 3) ** 2
+    for beam, is_kept in ((1, True), (2, False)):
+        monkeypatch.setattr(inside, "MOST", most)
+        assert (own._room([[260]], [3], beam) is not None) == is_kept
 
 
 def test_the_file_needs_no_torch() -> None:

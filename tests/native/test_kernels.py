@@ -416,6 +416,8 @@ class Memory(c.Structure):
         *((name, c.c_int32) for name in ("n", "half")),
         ("near", c.c_void_p),
         ("near_head", c.c_int64),
+        ("weights", c.c_void_p),
+        *((name, c.c_int64) for name in ("weights_head", "weights_query")),
     ]
 
 
@@ -455,6 +457,23 @@ def asked(q: Array, heads: int, scale: float, memory: Memory) -> Array:
     assert done == 0
     assert unharmed(whole)
     return out
+
+
+@FEW
+@given(seed=SEED, rows=st.integers(1, 20), n=st.integers(1, 50), heads=st.integers(1, 3))
+def test_attention_writes_its_weights_where_they_are_wanted(seed: int, rows: int, n: int, heads: int) -> None:
+    rng, size = np.random.default_rng(seed), 24
+    q, keys, values = (normal(rng, count, heads * size) for count in (rows, n, n))
+    whole, written = guarded((heads, rows, n + 2))
+    memory = Memory(at(keys), at(values), size, heads * size, None, n, 0)
+    memory.weights, memory.weights_head, memory.weights_query = at(written), rows * (n + 2), n + 2
+    plain = attended(q, keys, values, heads, 0.3, None)
+    np.testing.assert_array_equal(asked(q, heads, 0.3, memory), plain)
+    assert unharmed(whole)
+    scores = 0.3 * np.einsum("qhk,thk->hqt", q.reshape(rows, heads, size), keys.reshape(n, heads, size))
+    expected = np.exp(scores - scores.max(-1, keepdims=True))
+    expected /= expected.sum(-1, keepdims=True)
+    np.testing.assert_allclose(written[:, :, :n], expected, atol=1e-6)
 
 
 SIZE = st.sampled_from([1, 7, 16, 24, 32, 40, 48, 64, 100, 128])

@@ -28,6 +28,10 @@ EOS = 2
 SOURCES = [[260, 270, 265, 262], [271], [264, 264, 269, 261, 268, 266]]
 TARGETS = [[262, 263], [261, 265, 266, 269, 270], []]
 WRITTEN = [[*target, EOS] for target in TARGETS]
+SEARCHED: dict[str, ModelConfig] = {
+    **{name: CONFIGS[name] for name in ("transformer", "t5", "luong", "rnn")},
+    "concat": LuongConfig(width=8, score="concat"),
+}
 
 
 def both(config: ModelConfig, type_: Type = "float32") -> tuple[Seq2Seq, NativeModel]:
@@ -189,21 +193,25 @@ def test_a_search_with_edits_finds_what_torch_finds(name: str, beam: int) -> Non
     assert [best.log_probs for best, *_ in ours] != [best.log_probs for best, *_ in plain]
 
 
+@pytest.mark.parametrize("edits", [None, Edits({("dec_self", 0): AttentionEdit(factors=((0, 0.5),))})])
+@pytest.mark.parametrize("beam", [1, 3])
 @pytest.mark.parametrize("type_", ["float32", "int8"])
-@pytest.mark.parametrize("name", ["transformer", "t5", "luong", "rnn"])
-def test_a_greedy_search_records_what_a_forced_pass_does(name: str, type_: Type) -> None:
-    _, native = both(CONFIGS[name], type_)
-    limits = [7, 5, 9]
+@pytest.mark.parametrize("name", SEARCHED)
+def test_a_search_records_what_a_forced_pass_does(
+    name: str, type_: Type, beam: int, edits: Edits | None
+) -> None:
+    _, native = both(SEARCHED[name], type_)
+    limits, options = [7, 5, 9], SearchOptions(beam=beam)
     room = native.recording(SOURCES, limits)
-    plain = native.search(SOURCES, limits, SearchOptions(beam=1))
-    answers = native.search(SOURCES, limits, SearchOptions(beam=1), looker=Probe(recording=room))
-    assert [one.ids for one, *_ in answers] == [one.ids for one, *_ in plain]
+    plain = native.search(SOURCES, limits, options, looker=Probe(edits))
+    answers = native.search(SOURCES, limits, options, looker=Probe(edits, room))
+    assert answers == plain  # to the last bit
     for i, [answer, *_] in enumerate(answers):
         written = (*answer.ids, EOS) if answer.finished else answer.ids
         again = native.recording([SOURCES[i]], [len(written)])
-        native.force([SOURCES[i]], [written], looker=Probe(recording=again))
+        native.force([SOURCES[i]], [written], looker=Probe(edits, again))
         ours, theirs = room.read(i, len(written)), again.read(0, len(written))
-        np.testing.assert_allclose(ours.parts["log_prob"], plain[i][0].log_probs, atol=1e-4)
+        assert tuple(ours.parts["log_prob"].tolist()) == answer.log_probs
         for name_, values in theirs.parts.items():
             near(ours.parts[name_], values, name_)
         for where, stages in theirs.attention.items():
@@ -233,6 +241,23 @@ def test_nothing_is_written_outside_of_a_recording() -> None:
         native.force(SOURCES, WRITTEN, looker=Probe(recording=room))
         assert (margin[:32] == 7).all()
         assert (margin[-32:] == 7).all()
+
+
+def test_a_beam_writes_the_steps_of_its_answer_and_no_others() -> None:
+    for name in ("transformer", "luong", "rnn"):
+        _, native = both(CONFIGS[name])
+        room = native.recording(SOURCES, [9, 9, 9])
+        margin = np.full(room.data.size + 64, 7.0, np.float32)
+        room.data = margin[32:-32]
+        room.c.data = room.data.ctypes.data
+        options = SearchOptions(beam=4, rows=8)  # two sentences at a time
+        answers = native.search(SOURCES, [9, 9, 9], options, looker=Probe(recording=room))
+        assert (margin[:32] == 7).all()
+        assert (margin[-32:] == 7).all()
+        lengths = [len(best.log_probs) for best, *_ in answers]
+        for i, written in enumerate(lengths):
+            assert (room.read(i, 9).parts["entropy"][written:] == 7).all()
+            assert np.isfinite(room.read(i, written).parts["entropy"]).all()
 
 
 def test_a_query_without_a_key_is_named() -> None:
@@ -297,7 +322,10 @@ def test_edits_and_recordings_that_cannot_be_are_refused() -> None:
     _, native = both(CONFIGS["transformer"])
     room = native.recording([[260]], [4])
     assert not refused(native, recording=room.c)
-    assert refused(native, recording=room.c, beam=2)
+    assert not refused(native, recording=room.c, beam=2)
+    stages = native.recording([[260]], [4], stages=[("cross", 0)])
+    assert not refused(native, recording=stages.c)
+    assert refused(native, recording=stages.c, beam=2)
     assert refused(native, recording=room.c, tree=TreeArrays(9).c)
     places = np.array([3, -1], np.int32)
     for name in ("source_positions", "target_positions"):

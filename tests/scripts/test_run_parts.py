@@ -81,6 +81,17 @@ def test_all_is_well(tmp_path: Path) -> None:
 def test_make_test_runs_every_part() -> None:
     makefile = (SCRIPT.parents[1] / "Makefile").read_text()
     [parts] = [line for line in makefile.splitlines() if "scripts/run_parts.py" in line]
-    for name in ("setup", "native", "lint", "types", "web", "chromium", "unit", "browser", "sanitize"):
+    for name in (
+        "setup",
+        "native",
+        "lint",
+        "types",
+        "web",
+        "chromium",
+        "machines",
+        "unit",
+        "browser",
+        "sanitize",
+    ):
         assert name in parts.replace("+", " ").split()
         assert f"\n{name}:" in makefile

@@ -31,7 +31,16 @@ def test_the_site_of_the_trio_is_small(site: Path) -> None:
     texts = (".js", ".css", ".json", ".html", ".txt")
     sent = [gzip.compress(data) if name.endswith(texts) else data for name, data in files_of(site).items()]
     assert sum(map(len, sent)) <= 2_600_000
-    assert sum(map(len, files_of(site).values())) <= 3_200_000
+    assert sum(map(len, files_of(site).values())) <= 3_000_000
+
+
+def test_words_and_the_book_are_packed_and_a_screen_that_needs_a_server_is_not_there(site: Path) -> None:
+    page = {name: data for name, data in files_of(site).items() if "/" not in name}
+    packed = {re.split(r"[-.]", name)[0]: data for name, data in page.items() if name.endswith(".json.gz")}
+    assert packed.keys() == {"words", "learn", "answers"}
+    assert all(json.loads(gzip.decompress(data)) for data in packed.values())
+    assert [name for name in page if name.endswith(".json")] == [SITE]
+    assert not [name for name in page if name.startswith("documents-")]
 
 
 def test_everything_that_is_named_is_there(site: Path) -> None:

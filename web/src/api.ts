@@ -4,7 +4,7 @@ import type * as T from "./api-types";
 import type { TraceDraft } from "./lib/interventions";
 import { ApiError } from "./errors";
 import { embedded, embeddedAnswer, embeddedTensors } from "./embedded";
-import { beside, local } from "./local/site";
+import { fileBeside, local } from "./local/site";
 import { readSafetensors, type Tensor } from "./lib/safetensors";
 import { eventReader, type ServerEvent } from "./lib/sse";
 
@@ -71,8 +71,8 @@ export async function getJson<R>(path: string, signal?: AbortSignal): Promise<R>
 }
 
 /** A file beside the page. */
-export const getFile = async <R>(name: string, signal?: AbortSignal): Promise<R> =>
-  local ? ((await (await fetch(beside(name), { signal })).json()) as R) : getJson<R>(beside(name), signal);
+export const getFile = <R>(name: string, signal?: AbortSignal): Promise<R> =>
+  local ? fileBeside<R>(name, signal) : getJson<R>(`/${name}`, signal);
 
 export async function postJson<R>(path: string, body: unknown, signal?: AbortSignal): Promise<R> {
   if (embedded) return embeddedAnswer<R>("POST", path, body);

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { languageName } from "./lib/languages";
 import * as bundled from "./messages";
-import { beside } from "./local/site";
+import { fileBeside } from "./local/site";
 import { remember, remembered } from "./storage";
 
 export type Locale = "en" | "ko";
@@ -38,7 +38,7 @@ export async function loadWords(wanted: Locale): Promise<void> {
   if (Object.keys(tables[wanted]).length > 0 || typeof __WORDS__ === "undefined") return;
   const inside = document.getElementById("jumok-words");
   if (inside) Object.assign(tables, JSON.parse(inside.textContent ?? "{}"));
-  else tables[wanted] = (await (await fetch(beside(__WORDS__[wanted]))).json()) as Words;
+  else tables[wanted] = await fileBeside<Words>(__WORDS__[wanted]);
 }
 
 export async function setLocale(value: Locale): Promise<void> {

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, fields, replace
 from functools import partial
 from importlib import import_module
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jumok.cli.shared.collector import collector_resting
 from jumok.cli.shared.console import print_json, say
 from jumok.cli.shared.options import DEVICE, ENGINE, MEAN, command, say_once, several, switch
 from jumok.errors import ConfigError, DataError, has_torch
@@ -181,14 +182,16 @@ def serve_folders(
     With `another_port`, one that is taken makes way for the next. `began` is when someone began to wait.
     """
     began = time.monotonic() if began is None else began
-    from jumok.decoding.translator import load as load_model
-    from jumok.server.app import build_app
-    from jumok.server.reload import Reloader
-    from jumok.server.serve import address_of
-    from jumok.server.serve import serve as run_server
+    with ExitStack() as stack:
+        wake = stack.enter_context(collector_resting())
+        from jumok.decoding.translator import load as load_model
+        from jumok.server.app import build_app
+        from jumok.server.reload import Reloader
+        from jumok.server.serve import address_of
+        from jumok.server.serve import serve as run_server
 
-    # Before the models are loaded: a port that is taken shows at once.
-    with listen_near(settings, PORTS if another_port else 1) as sock:
+        # Before the models are loaded: a port that is taken shows at once.
+        sock = stack.enter_context(listen_near(settings, PORTS if another_port else 1))
         note = say_once(quiet=quiet)
         load = partial(load_model, device=device, engine=engine, mean=mean, note=note)
         loads = {name: partial(load_one, folder, load, settings.runs) for name, folder in folders.items()}
@@ -201,6 +204,7 @@ def serve_folders(
         def started() -> None:
             engines = {name: " ".join(model.engine.values()) for name, model in loaded.items()}
             greet(address, engines, time.monotonic() - began, as_json=as_json, quiet=quiet)
+            wake()
             warm_up()
             if screen is not None:  # in a thread: a browser in this terminal would hold up the server
                 page = address.rstrip("/") + screen

@@ -29,7 +29,7 @@ Inside = Union["NativeEngine", "Seq2Seq"]  # strings: torch is not imported for 
 Look = Callable[[str, int], None]
 """Hears before a pass how many tokens a side has, the end included; it ends the work by raising."""
 MOST = 2**26
-"""Numbers that a greedy search may record, at the most 256 MiB; of more sentences a pass by itself does."""
+"""Numbers that a search may record, at the most 256 MiB; of more sentences a pass by itself does."""
 Pair = tuple[tuple[Any, ...], tuple[int, ...]]
 """A source without its end, and a target as it was written."""
 
@@ -69,7 +69,7 @@ class Probed:
         return other
 
     def remembering(self) -> Self:
-        """The same engine, which keeps what it computes in a greedy search until `record` asks for it."""
+        """The same engine, which keeps what it computes in a search until `record` asks for it."""
         other = self._copied()
         other._seen = {}
         return other
@@ -93,8 +93,8 @@ class Probed:
         """`NativeModel.search` in the model as it is here."""
         self.look(sources)
         room = None
-        if self._seen is not None and options.beam == 1 and shortlists is None and phrases is None:
-            room = self._room(sources, limits)
+        if self._seen is not None and shortlists is None and phrases is None:
+            room = self._room(sources, limits, options.beam)
         answers = self.model.search(
             sources,
             limits,
@@ -126,11 +126,11 @@ class Probed:
             steps = TreeArrays(int(steps.c.count))  # phrases have brought more ways on
         replay(tree, steps.steps(), best)
 
-    def _room(self, sources: Sequence[Sequence[int]], limits: Sequence[int]) -> Recording | None:
-        """Where a greedy search is recorded; None where that may take too much memory."""
+    def _room(self, sources: Sequence[Sequence[int]], limits: Sequence[int], beam: int) -> Recording | None:
+        """Where a search is recorded; None where that may take too much memory."""
         each = sum(layers * heads for layers, heads in self.model.config.attention.values())
         cells = sum((len(one) + limit) ** 2 for one, limit in zip(sources, limits, strict=True))
-        return self.model.recording(sources, limits) if each * cells <= MOST else None
+        return self.model.recording(sources, limits) if each * cells * beam <= MOST else None
 
     def record(
         self,
@@ -183,7 +183,7 @@ class Seen:
         return self if self._engine.sees else self.on_torch(what)
 
     def remembering(self) -> Self:
-        """The same translator; on the native engine a greedy search keeps what a trace of it will need."""
+        """The same translator; on the native engine a search keeps what a trace of it will need."""
         if not isinstance(self._engine, Probed) or not self._engine.sees:
             return self
         other = copy.copy(self)

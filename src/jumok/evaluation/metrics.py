@@ -5,23 +5,24 @@ The sum of the rows is all that a metric needs, so any subset (a length bin) and
 (`report.py`) is scored without reading a sentence twice. Rates and shares are percentages, as sacrebleu
 gives them.
 
-BLEU, chrF and TER count with sacrebleu and carry its signatures. Edit rates and ROUGE are counted here; of
-several references the one counts that suits the text best.
+BLEU, chrF and TER count with sacrebleu, which is imported then, and carry its signatures. Edit rates and
+ROUGE are counted here; of several references the one counts that suits the text best.
 """
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.metrics.ter import TER
 
 from jumok.errors import ConfigError, DataError, nearest
 from jumok.text.rouge_words import rouge_words
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
 
 Rows = NDArray[np.float64]
 Texts = Sequence[str]
@@ -105,6 +106,8 @@ def bleu(
     Lower-cased it is what most papers on small sets report, but for their tokens: they count on text that
     was normalised and tokenised beforehand, mostly by Moses' scripts, we on plain text that 13a splits.
     """
+    from sacrebleu.metrics.bleu import BLEU
+
     name, metric = (
         "bleu-lc" if lowercase else "bleu",
         BLEU(tokenize=tokenize, lowercase=lowercase, force=True),
@@ -114,17 +117,23 @@ def bleu(
 
 def chrf(hypotheses: Texts, references: References, *, word_order: int = 2) -> Statistics:
     """chrF++ (Popović 2017): F2 over character 1- to 6-grams and word 1- to 2-grams; word_order=0 is chrF."""
+    from sacrebleu.metrics.chrf import CHRF
+
     name = "chrf" if word_order else "chrf-char"
     return _through_sacrebleu(name, CHRF(word_order=word_order), _chrf_score, hypotheses, references)
 
 
 def ter(hypotheses: Texts, references: References) -> Statistics:
     """Translation edit rate: insertions, deletions, substitutions and shifts per reference word."""
+    from sacrebleu.metrics.ter import TER
+
     return _through_sacrebleu("ter", TER(), _rate, hypotheses, references)
 
 
 def bleu_tokenizer(language: str) -> tuple[str, str]:
     """The tokenizer for BLEU in a target language, and a note when the language's own is not installed."""
+    from sacrebleu.metrics.bleu import BLEU
+
     wanted = LANGUAGE_TOKENIZERS.get(language, "13a")
     try:
         BLEU(tokenize=wanted)
@@ -136,7 +145,7 @@ def bleu_tokenizer(language: str) -> tuple[str, str]:
 
 def _through_sacrebleu(
     name: str,
-    metric: BLEU | CHRF | TER,
+    metric: "Metric",
     score: Callable[[Rows], Rows],
     hypotheses: Texts,
     references: References,

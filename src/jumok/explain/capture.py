@@ -4,8 +4,9 @@ Axis letters: B batch, S source, T target, D width, H heads, N layers, V vocabul
 Q queries, K keys.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -46,13 +47,19 @@ class Captured:
     source: tuple[Any, ...]  # what the encoder read: ids with their end, or the patches of a picture
     target: tuple[int, ...]  # what the decoder wrote, its end included if it came to one
     weights: Mapping[Kind, NDArray[np.float32]]  # [L, H, Q, K] for each kind of attention the model has
-    steps: tuple[Step, ...]
+    make_steps: Callable[[], tuple[Step, ...]]
+    """`steps`, which few ask for, take longer to make of numbers than everything else."""
     states: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
     """Recurrent models: `encoder` [S, D], `decoder` [T, D], `bridge` [N, C, D] where the decoder starts."""
     stages: Mapping[Layer, Mapping[str, Array]] = field(default_factory=dict)
     """The layers that were asked for: every stage of all heads, [H, …]; `out` joins them."""
     biased: frozenset[Kind] = frozenset()
     """The kinds of attention whose scores got a bias, by relative positions."""
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """What the model thought when it wrote each token."""
+        return self.make_steps()
 
     def stages_of(self, kind: Kind) -> list[Stage]:
         """The stages of one kind, in the order of computation."""

@@ -4,7 +4,8 @@ The twin of `in_torch.py`. Axis letters: B batch, S source, T target, D width, N
 state, P positions, H heads.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from math import log
 
 import numpy as np
@@ -21,6 +22,7 @@ from jumok.text.tokenizer import EOS
 
 BASE = 10_000.0
 LN2 = log(2)
+STEPS = ("log_prob", "entropy", "top_id", "top_log_prob")
 
 
 def captured(
@@ -50,7 +52,7 @@ def _one(
     weights: dict[Kind, list[Array]] = {}
     kept: dict[Where, dict[str, Array]] = {}
     for (kind, layer), parts in found.attention.items():
-        cut = {name: shorter(kind, name, array, T) for name, array in parts.items()}
+        cut = parts if T else {name: shorter(kind, name, array) for name, array in parts.items()}
         weights.setdefault(kind, []).append(cut["weights"])
         if (kind, layer) in stages:
             kept[kind, layer] = {
@@ -58,22 +60,22 @@ def _one(
                 for name, array in cut.items()
                 if name != "bias" or kind in biased
             }
-    parts = {name: array[:T] if name != "encoder" else array for name, array in found.parts.items()}
+    columns = {name: found.parts[name][:T].copy() for name in STEPS}  # the recording of a batch can go
     states = {name: found.parts[name] for name in ("encoder", "decoder", "bridge") if name in found.parts}
     return Captured(
         source,
         target,
-        {kind: read_only(np.stack(some)) for kind, some in weights.items()},
-        steps_of(target, parts),
+        {kind: read_only(np.array(some)) for kind, some in weights.items()},
+        partial(steps_of, target, columns),
         {name: read_only((one[:T] if name == "decoder" else one).copy()) for name, one in states.items()},
         kept,
         biased & weights.keys(),
     )
 
 
-def shorter(kind: Kind, name: str, array: Array, T: int) -> Array:
+def shorter(kind: Kind, name: str, array: Array) -> Array:
     """A stage without the one step that a pass for no token at all has taken."""
-    if T or kind == "enc_self":
+    if kind == "enc_self":
         return array
     queries = array[:0] if name == "out" else array if name in ("k", "v") else array[:, :0]
     if kind == "cross":
@@ -81,9 +83,9 @@ def shorter(kind: Kind, name: str, array: Array, T: int) -> Array:
     return array[:, :0] if name in ("k", "v") else queries[:, :, :0] if queries.ndim == 3 else queries
 
 
-def steps_of(target: Sequence[int], parts: dict[str, Array]) -> tuple[Step, ...]:
+def steps_of(target: Sequence[int], parts: Mapping[str, Array]) -> tuple[Step, ...]:
     """What the model thought when it wrote each token; the entropy in bits."""
-    columns = [parts[name].tolist() for name in ("log_prob", "entropy", "top_id", "top_log_prob")]
+    columns = [parts[name].tolist() for name in STEPS]
     all_there = bool((parts["top_id"] >= 0).all())  # a vocabulary may have fewer tokens than are listed
     steps = []
     for id, logprob, nats, ids, scores in zip(target, *columns, strict=True):

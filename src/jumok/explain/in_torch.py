@@ -115,7 +115,7 @@ def _one(
         source,
         target,
         {kind: read_only(np.stack(rows)) for kind, rows in weights.items()},
-        steps,
+        lambda: steps,
         {name: read_only(state[row, : ends.get(name)].copy()) for name, state in states.items()},
         stages,
     )

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sacrebleu.metrics.chrf import CHRF
-
 from jumok.decoding.results import Translation, shorten
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
@@ -239,4 +237,6 @@ def chrf(hypothesis: str, reference: str) -> float:
     """chrF of one sentence (Popović 2015), 0 to 100. Two blank texts are equal."""
     if not hypothesis and not reference:
         return 100.0
+    from sacrebleu.metrics.chrf import CHRF  # it takes long, and few compare
+
     return float(CHRF(word_order=0, eps_smoothing=False).sentence_score(hypothesis, [reference]).score)

@@ -81,13 +81,11 @@ def subjects_of(
             own |= {"protect": protect, "prefix": [prefixes[i] for i in some]}
             known |= zip(some, translator.translate_read([sources[i] for i in some], **own), strict=True)
         ms = 1000 * (perf_counter() - began) / len(missing)
+    settings = {
+        prefix: search_settings(request, prefix) | spoken(translator) for prefix in dict.fromkeys(prefixes)
+    }
     return [
-        with_translation(
-            one,
-            known[i],
-            search_settings(request, prefixes[i]) | spoken(translator),
-            ms if i in missing else None,
-        )
+        with_translation(one, known[i], settings[prefixes[i]], ms if i in missing else None)
         for i, one in enumerate(subjects)
     ]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -17,6 +18,8 @@ from jumok.explain.ops import bad_parameter, check_name
 from jumok.explain.tokens import UnitName
 from jumok.explain.trace import Trace
 
+PLAIN = attrgetter(*(one.name for one in fields(Translation)))
+"""What a translation is made of, in order."""
 Method = Literal["cross", "influence"]
 WordLinks = tuple[Sequence[str], Sequence[str], list[Link]]
 """The words of both sides, and the links between them."""
@@ -42,7 +45,7 @@ class TracedTranslation(Translation):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON: those of the translation."""
-        return asdict(Translation(*(getattr(self, one.name) for one in fields(Translation))))
+        return asdict(Translation(*PLAIN(self)))
 
     @property
     def trace(self) -> Trace:
@@ -145,6 +148,5 @@ def with_traces(
     """A translation with the traces of its sentences; one without sentences has none."""
     several = sentences if len(sentences) > 1 else ()
     parts = tuple(with_traces(one, [(one, made)], recorded=recorded) for one, made in several)
-    values = {one.name: getattr(found, one.name) for one in fields(Translation)}
     made = sentences[0][1] if sentences else None
-    return TracedTranslation(**values, made=made, recorded=recorded, parts=parts)
+    return TracedTranslation(*PLAIN(found), made=made, recorded=recorded, parts=parts)

@@ -145,7 +145,8 @@ class Recording:
         every stage is kept, not the weights alone."""
         self.config, self.sizes, self.stages = config, list(sizes), set(stages)
         self._library, self._handle = c, handle
-        asked = [(kind, n) in self.stages for kind, n in attentions(config)]
+        self.layers = attentions(config)
+        asked = [where in self.stages for where in self.layers]
         self._asked = np.array([*asked, False], np.uint8)
         keep = KEEP_WEIGHTS | KEEP_STATES | (KEEP_STEPS if steps else 0)
         self.c = CRecording(keep=keep, stages=self._asked.ctypes.data if self.stages else None)
@@ -174,13 +175,11 @@ class Recording:
                 parts[part] = following(shape, used)
         if "top_id" in parts:
             parts["top_id"] = parts["top_id"].view(np.int32)
-        shapes = {kind: stage_shapes(self.config, kind, S, room, written) for kind in self.config.attention}
         layers: dict[Where, dict[str, Array]] = {}
-        for kind, layer in attentions(self.config):
+        for kind, layer in self.layers:
             names = STAGES if (kind, layer) in self.stages else ("weights",)
-            layers[kind, layer] = {
-                part: following(*shapes[kind][part]) for part in names if part in shapes[kind]
-            }
+            shapes = stage_shapes(self.config, kind, S, room, written, names)
+            layers[kind, layer] = {part: following(*shape) for part, shape in shapes.items()}
         assert at == self.places[sentence + 1], "jm_record_at has other shapes"
         return Recorded(parts, layers)
 
@@ -209,8 +208,10 @@ def plain_shapes(
         yield "bridge", bridge, bridge
 
 
-def stage_shapes(config: ModelConfig, kind: Kind, S: int, room: int, T: int) -> dict[str, Shape]:
-    """The stages that one kind of attention has."""
+def stage_shapes(
+    config: ModelConfig, kind: Kind, S: int, room: int, T: int, names: Collection[str]
+) -> dict[str, Shape]:
+    """Those of the stages that one kind of attention has."""
     heads = config.attention[kind][1]
     d = config.d_k if isinstance(config, TransformerConfig) else config.width
     Q, queries = (S, S) if kind == "enc_self" else (room, T)
@@ -221,7 +222,7 @@ def stage_shapes(config: ModelConfig, kind: Kind, S: int, room: int, T: int) -> 
     own: dict[str, Shape] = {"q": asks, "k": offers, "v": offers, "context": asks}
     own["out"] = ((Q, config.width), (queries, config.width))
     biased = isinstance(config, TransformerConfig) and config.positions == "relative" and kind != "cross"
-    return {part: own.get(part, table) for part in STAGES if part != "bias" or biased}
+    return {part: own.get(part, table) for part in names if part != "bias" or biased}
 
 
 @dataclass(frozen=True)

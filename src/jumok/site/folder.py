@@ -26,7 +26,8 @@ from jumok.text.foreign_form import is_foreign
 PAGE = Path(__file__).parents[1] / "server" / "static"
 SITE = "site.json"
 INDEX = "index.html"
-NOT_HERE = re.compile(r"(file|report)-")  # scripts of exported files
+NOT_HERE = re.compile(r"(file|report|documents)-")
+"""Scripts of exported files, and of a screen that needs a server."""
 UNREAD = {"README.md", "optimizer.safetensors", "shortlist.safetensors"}
 """Files of a model folder that a page does not read."""
 POINTS = 1000  # of a curve, as the page asks for
@@ -124,11 +125,12 @@ def cannot_run(contents: Contents) -> str:
 
 
 def page_files() -> dict[str, bytes]:
-    """The built page by file name."""
+    """The built page by file name; words and the book are packed, so that they are small on every host."""
     if not (PAGE / INDEX).exists():
         raise RunError("the page has not been built", hint="cd web && npm ci && npm run build")
     paths = [path for path in sorted(PAGE.iterdir()) if not NOT_HERE.match(path.name)]
-    return {path.name: path.read_bytes() for path in paths}
+    plain = {path.name: path.read_bytes() for path in paths if path.suffix != ".json"}
+    return plain | {f"{path.name}.gz": packed(path.read_bytes()) for path in paths if path.suffix == ".json"}
 
 
 def engine_files() -> dict[str, bytes]:

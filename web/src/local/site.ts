@@ -1,6 +1,7 @@
 /** Whether this page stands alone: then what it asks for is computed in the tab, and its address is behind a #. */
 import { embedded } from "../embedded";
 import type { Screen } from "../lib/link";
+import { unpacked } from "../lib/unpacked";
 
 /** Told by the build: true in the script of exported files. */
 declare const __FILE__: boolean;
@@ -18,8 +19,12 @@ const told = (name: string) =>
 export const local: string | null = __FILE__ ? held() : told("jumok-worker");
 /** Whether the address of a screen is behind a #. */
 export const hashed = embedded !== null || local !== null;
-/** Where a file beside the page is. */
-export const beside = (name: string): string => (local ? name : `/${name}`);
+/** A JSON file beside the page, where it lies packed if there is no server. */
+export async function fileBeside<R>(name: string, signal?: AbortSignal): Promise<R> {
+  const response = await fetch(local ? `${name}.gz` : `/${name}`, { signal });
+  if (!local) return (await response.json()) as R;
+  return JSON.parse(new TextDecoder().decode(await unpacked(new Uint8Array(await response.arrayBuffer())))) as R;
+}
 /** Whether a screen can be drawn: without a server some cannot, and runs are shown where the site holds some. */
 export function hasScreen(name: Screen): boolean {
   if (!local) return true;

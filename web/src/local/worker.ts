@@ -1,6 +1,7 @@
 /** The worker of a page without a server: holds the engine and the models, and answers one question after the other. */
 import { ApiError, problemOf } from "../errors";
 import type { ServerEvent } from "../lib/sse";
+import { unpacked } from "../lib/unpacked";
 import { Engine } from "./engine";
 import { type Files, LocalModel } from "./model";
 import { answer, Room } from "./routes";
@@ -62,12 +63,6 @@ async function fetched(name: string, base: string): Promise<Uint8Array<ArrayBuff
   }
   if (!response.ok) throw new ApiError(0, "unreachable", `${url}: ${response.status}`);
   return new Uint8Array(await response.arrayBuffer());
-}
-
-/** Bytes that may be packed: some hosts unpack them on the way. */
-async function unpacked(bytes: Uint8Array<ArrayBuffer>): Promise<ArrayBuffer> {
-  if (bytes[0] !== 0x1f) return bytes.buffer;
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 async function openEngine(base: string, [fast, plain]: readonly string[]): Promise<Engine> {

@@ -82,7 +82,8 @@ static int is_batch(const jm_model *model, const jm_batch *batch, int32_t beam, 
     if (batch->prefix && !are_ids(batch->prefix, batch->prefix_offsets, batch->count, 0, V, bad))
         return 0;
     if (batch->phrases && !jm_are_phrases(batch->phrases, batch->count, V, beam)) return 0;
-    if (batch->recording && (beam > 1 || batch->shortlist || batch->phrases)) return 0;
+    if (batch->recording && (batch->shortlist || batch->phrases)) return 0;
+    if (batch->recording && batch->recording->stages && beam > 1) return 0;
     if (batch->tree && (batch->count != 1 || batch->recording)) return 0;
     return !batch->shortlist || (!model->members && is_shortlist(batch, V, bad));
 }

@@ -95,6 +95,8 @@ typedef struct {
     const jm_recording *recording; /* or NULL */
     const int32_t *numbers;        /* (B) of the sentences in the batch */
     const int32_t *positions;      /* of each source token, or NULL: its place */
+    float *slots; /* of a beam: a recording for each slot of each sentence; NULL: there is no beam */
+    const int64_t *slot_places, *slot_sizes; /* (B) where those of a sentence begin; numbers of one */
 } jm_probe;
 
 /* The sources of a sub-batch end to end, and the most tokens of each answer. */
@@ -159,7 +161,7 @@ void jm_look_best(const jm_look *look, int32_t row, const float *weight, int32_t
 typedef struct {
     const jm_model *model;
     const jm_sources *sources; /* with a probe */
-    int32_t sentence;          /* of the sub-batch */
+    int32_t sentence, slot;    /* of the sub-batch; as in jm_record_of */
     int32_t kind, layer;
     int32_t first, Q;          /* the position of the first query, and how many there are */
     const float *query;        /* heads end to end */
@@ -178,13 +180,25 @@ typedef struct {
 /* JM_OK, JM_NO_MEMORY or JM_NO_KEY. */
 int jm_attend_seen(const jm_seen *a, jm_scratch *s);
 
-/* Where a part of a sentence's recording is written to; NULL: it is not kept. */
-float *jm_record_of(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t part,
-                    int32_t kind, int32_t layer);
+/* Whether attention goes the way of record.c: it is changed, or its stages are kept. */
+int jm_is_explicit(const jm_probe *probe);
+
+/* Where a part of a sentence's recording is written to; NULL: it is not kept. `slot`: of the row that
+ * writes, in a beam a recording of its own; -1: the sentence's. */
+float *jm_record_of(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t slot,
+                    int32_t part, int32_t kind, int32_t layer);
 /* Q rows of D floats, from row `first` of a part on. */
-void jm_record_rows(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t part,
-                    int32_t kind, int32_t layer, int32_t first, int32_t Q, const float *rows);
-/* What needs all T steps of a sentence: the scores of keys that no query may look at. */
+void jm_record_rows(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t slot,
+                    int32_t part, int32_t kind, int32_t layer, int32_t first, int32_t Q,
+                    const float *rows);
+/* Lets jm_attend write the weights of the queries from `first` on: of a source those that follow one
+ * another, of a step those of the slots from `slot` on. */
+void jm_record_weights(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t slot,
+                       int32_t kind, int32_t layer, int32_t first, jm_memory *memory);
+/* Step t of the sentence's recording is that of this slot. */
+void jm_record_step(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t slot,
+                    int32_t t, float log_prob);
+/* What needs all T steps of a sentence: the keys that no query may look at. */
 void jm_record_close(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t T);
 
 int jm_are_edits(const jm_model *model, const jm_edits *edits, const jm_batch *batch, int64_t longest);

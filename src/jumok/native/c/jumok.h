@@ -154,7 +154,8 @@ enum {
 
 /* What the model computes for each sentence. Memory is the caller's: the numbers of sentence i stand
  * at data + places[i], jm_record_at(..., JM_RECORD_END, 0, 0) of 4 bytes each. jm_search takes one
- * with a beam of 1 and without shortlists, jm_score any; no ensemble has one. */
+ * without shortlists and phrases, and a beam records its best answer: without stages, and with so many
+ * numbers for each of its hypotheses while it searches. jm_score takes any; no ensemble has one. */
 typedef struct {
     int32_t keep;          /* JM_KEEP_... */
     const uint8_t *stages; /* 1 for each attention whose stages are kept: those of JM_ENC_SELF layer by

@@ -315,7 +315,7 @@ void jm_halve(const float *x, int64_t ldx, int32_t R, int32_t size, uint16_t *y,
 int32_t jm_log_softmax_top(const float *logits, int32_t V, int32_t k, const uint8_t *allowed,
                            float *values, int32_t *ids, float *log_sum) {
     float max, sum;
-    jm_sum_exp(logits, V, &max, &sum);
+    jm_sum_exp(logits, V, &max, &sum, NULL);
     const int32_t found = jm_top(logits, V, 0, allowed, k, values, ids, 0);
     const float log_total = logf(sum);
     for (int32_t i = 0; i < found; i++) values[i] = values[i] - max - log_total;
@@ -323,8 +323,8 @@ int32_t jm_log_softmax_top(const float *logits, int32_t V, int32_t k, const uint
     return found;
 }
 
-void jm_sum_exp(const float *logits, int32_t n, float *max, float *sum) {
-    now()->sum_exp(logits, n, max, sum);
+void jm_sum_exp(const float *logits, int32_t n, float *max, float *sum, float *spread) {
+    now()->sum_exp(logits, n, max, sum, spread);
 }
 
 int32_t jm_top(const float *logits, int32_t n, int32_t first, const uint8_t *allowed, int32_t k,

@@ -87,7 +87,8 @@ void jm_select_rows(const jm_matrix *w, const int32_t *ids, int32_t count, void 
 /* Keys and values of n places. Row t of head h stands at h * head + i_t * stride numbers, i_t =
  * index[t], or t where index is NULL. half: they are bfloat16 as jm_halve writes them. near: what
  * is added to the scores by distance, near[h * near_head + t - q] for query q and place t, or NULL;
- * 15 floats behind those are read too. */
+ * 15 floats behind those are read too. weights: where the n weights of query q in head h are written
+ * to, at h * weights_head + q * weights_query, or NULL. */
 typedef struct {
     const void *keys, *values;
     int64_t head, stride;
@@ -95,6 +96,8 @@ typedef struct {
     int32_t n, half;
     const float *near;
     int64_t near_head;
+    float *weights;
+    int64_t weights_head, weights_query;
 } jm_memory;
 
 /* Attention of Q query rows over the same n keys. Heads of `size` floats lie end to end in a row:
@@ -122,10 +125,11 @@ int32_t jm_log_softmax_top(const float *logits, int32_t V, int32_t k, const uint
 
 /* The same in two, for logits that come in stripes. jm_sum_exp: *max = the largest of n logits,
  * *sum = sum of exp(logit - max), always in the same order of lanes; *sum is NaN where a logit
- * is NaN or +inf; all -inf: max -inf, sum 0. jm_top: puts the allowed logits[i], with the id
+ * is NaN or +inf; all -inf: max -inf, sum 0. *spread = sum of exp(logit - max) (logit - max), of which
+ * entropies are made, where it is not NULL. jm_top: puts the allowed logits[i], with the id
  * first + i, into the list of the k best so far (`found` entries; best first, equal ones: the
  * earlier first) and returns its new length. The values are logits. */
-void jm_sum_exp(const float *logits, int32_t n, float *max, float *sum);
+void jm_sum_exp(const float *logits, int32_t n, float *max, float *sum, float *spread);
 int32_t jm_top(const float *logits, int32_t n, int32_t first, const uint8_t *allowed, int32_t k,
                float *values, int32_t *ids, int32_t found);
 
@@ -158,7 +162,7 @@ typedef struct {
     void (*attend)(const float *, int64_t, int32_t, int32_t, int32_t, float, const jm_memory *,
                    float *, int64_t, float *);
     void (*weights)(const float *, int32_t, float, const jm_memory *, float *);
-    void (*sum_exp)(const float *, int32_t, float *, float *);
+    void (*sum_exp)(const float *, int32_t, float *, float *, float *);
     int32_t (*top)(const float *, int32_t, int32_t, const uint8_t *, int32_t, float *, int32_t *,
                    int32_t);
     void (*add)(float *, const float *, int64_t);

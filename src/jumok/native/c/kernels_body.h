@@ -568,18 +568,28 @@ INLINE rows_of copied(rows_of from, int32_t n, int64_t size, char *to) {
     return (rows_of){to, size, NULL};
 }
 
-INLINE void attend_head(const float *query, int64_t ldq, int32_t Q, const int size, const int half,
-                        float scale, rows_of keys, rows_of values, int32_t n, const float *near,
-                        float *out, int64_t ldo, float *weight) {
+/* What one head is asked, and what of it is wanted. */
+typedef struct {
+    const float *query, *near;
+    float *out, *written; /* written: the weights, or NULL */
+    int64_t ldq, ldo, ldw;
+    int32_t Q;
+} asked_of;
+
+INLINE void attend_head(const asked_of *a, const int size, const int half, float scale, rows_of keys,
+                        rows_of values, int32_t n, float *weight) {
     const int64_t ldw = jm_attend_stride(n);
     float factor[JM_QUERIES];
-    for (int32_t first = 0; first < Q; first += JM_QUERIES) {
-        const int32_t some = Q - first < JM_QUERIES ? Q - first : JM_QUERIES;
-        scores(query + first * ldq, ldq, some, size, half, scale, keys, n, weight, ldw);
-        if (near) add_near(near - first, some, n, weight, ldw);
+    for (int32_t first = 0; first < a->Q; first += JM_QUERIES) {
+        const int32_t some = a->Q - first < JM_QUERIES ? a->Q - first : JM_QUERIES;
+        scores(a->query + first * a->ldq, a->ldq, some, size, half, scale, keys, n, weight, ldw);
+        if (a->near) add_near(a->near - first, some, n, weight, ldw);
         for (int32_t i = 0; i < some; i++)
             factor[i] = n ? 1.0f / exps(weight + i * ldw, n) : 0.0f;
-        weigh(some, out + first * ldo, ldo, weight, ldw, values, n, size, half, factor);
+        weigh(some, a->out + first * a->ldo, a->ldo, weight, ldw, values, n, size, half, factor);
+        for (int32_t i = 0; a->written && i < some; i++)
+            for (int32_t t = 0; t < n; t++)
+                a->written[(first + i) * a->ldw + t] = weight[i * ldw + t] * factor[i];
     }
 }
 
@@ -595,18 +605,24 @@ static void attend(const float *query, int64_t ldq, int32_t Q, int32_t heads, in
             k = copied(k, m->n, bytes, copies);
             v = copied(v, m->n, bytes, copies + m->n * bytes);
         }
-        const float *q = query + at, *near = m->near ? m->near + h * m->near_head : NULL;
-        float *to = out + at;
+        const asked_of a = {.query = query + at,
+                            .near = m->near ? m->near + h * m->near_head : NULL,
+                            .out = out + at,
+                            .written = m->weights ? m->weights + h * m->weights_head : NULL,
+                            .ldq = ldq,
+                            .ldo = ldo,
+                            .ldw = m->weights_query,
+                            .Q = Q};
         if (m->half && size == 64)
-            attend_head(q, ldq, Q, 64, 1, scale, k, v, m->n, near, to, ldo, weight);
+            attend_head(&a, 64, 1, scale, k, v, m->n, weight);
         else if (m->half)
-            attend_head(q, ldq, Q, size, 1, scale, k, v, m->n, near, to, ldo, weight);
+            attend_head(&a, size, 1, scale, k, v, m->n, weight);
         else if (size == 64)
-            attend_head(q, ldq, Q, 64, 0, scale, k, v, m->n, near, to, ldo, weight);
+            attend_head(&a, 64, 0, scale, k, v, m->n, weight);
         else if (size == 32)
-            attend_head(q, ldq, Q, 32, 0, scale, k, v, m->n, near, to, ldo, weight);
+            attend_head(&a, 32, 0, scale, k, v, m->n, weight);
         else
-            attend_head(q, ldq, Q, size, 0, scale, k, v, m->n, near, to, ldo, weight);
+            attend_head(&a, size, 0, scale, k, v, m->n, weight);
     }
 }
 
@@ -635,21 +651,38 @@ INLINE int32_t insert(float value, int32_t id, float *values, int32_t *ids, int3
     return count < k ? count + 1 : count;
 }
 
-static void sum_exp(const float *logits, int32_t n, float *max, float *sum) {
+/* exp(x - most) is added to *part and, if it is wanted, exp(x - most) (x - most) to *far. */
+INLINE void add_exp(vf x, float most, const int spreads, vf *part, vf *far) {
+    const vf below = x - v_set(most), e = v_exp(below);
+    *part = *part + e;
+    if (spreads) *far = v_fma(e, v_max(below, v_set(-200)), *far); /* not 0 times -inf */
+}
+
+INLINE void sum_exp_of(const float *logits, int32_t n, const int spreads, float *max, float *sum,
+                       float *spread) {
     const float most = largest(logits, n);
     int32_t i = 0;
     *max = most;
+    if (spreads) *spread = 0;
     if (most == -INFINITY) { /* -inf - -inf is not a number */
         for (*sum = 0; i < n; i++) *sum = logits[i] != logits[i] ? logits[i] : *sum;
         return;
     }
-    vf part[4] = {v_set(0), v_set(0), v_set(0), v_set(0)};
+    vf part[4] = {v_set(0), v_set(0), v_set(0), v_set(0)}, far[4] = {part[0], part[0], part[0], part[0]};
     for (; i + 4 * LANES <= n; i += 4 * LANES) UNROLL
         for (int j = 0; j < 4; j++)
-            part[j] = part[j] + v_exp(v_load(logits + i + j * LANES) - v_set(most));
-    for (; i + LANES <= n; i += LANES) part[0] = part[0] + v_exp(v_load(logits + i) - v_set(most));
-    if (i < n) part[1] = part[1] + v_exp(v_load_or_least(logits + i, n - i) - v_set(most));
+            add_exp(v_load(logits + i + j * LANES), most, spreads, &part[j], &far[j]);
+    for (; i + LANES <= n; i += LANES) add_exp(v_load(logits + i), most, spreads, &part[0], &far[0]);
+    if (i < n) add_exp(v_load_or_least(logits + i, n - i), most, spreads, &part[1], &far[1]);
     *sum = v_sum((part[0] + part[1]) + (part[2] + part[3]));
+    if (spreads) *spread = v_sum((far[0] + far[1]) + (far[2] + far[3]));
+}
+
+static void sum_exp(const float *logits, int32_t n, float *max, float *sum, float *spread) {
+    if (spread)
+        sum_exp_of(logits, n, 1, max, sum, spread);
+    else
+        sum_exp_of(logits, n, 0, max, sum, NULL);
 }
 
 static int32_t top(const float *logits, int32_t n, int32_t first, const uint8_t *allowed, int32_t k,
@@ -663,11 +696,15 @@ static int32_t top(const float *logits, int32_t n, int32_t first, const uint8_t 
             const vf c = v_max(v_load(logits + i + 2 * LANES), b);
             if (!v_any_over(v_max(v_load(logits + i + 3 * LANES), c), v_set(bar))) continue;
         }
-        for (int32_t j = i; j < end; j++)
-            if (logits[j] > bar && (!allowed || allowed[j])) {
-                found = insert(logits[j], first + j, values, ids, found, k);
-                if (found == k) bar = values[k - 1];
-            }
+        for (int32_t part = i; part < end; part += LANES) {
+            const int32_t last = end - part < LANES ? end : part + LANES;
+            if (last - part == LANES && !v_any_over(v_load(logits + part), v_set(bar))) continue;
+            for (int32_t j = part; j < last; j++)
+                if (logits[j] > bar && (!allowed || allowed[j])) {
+                    found = insert(logits[j], first + j, values, ids, found, k);
+                    if (found == k) bar = values[k - 1];
+                }
+        }
     }
     return found;
 }

@@ -93,29 +93,17 @@ static void look_for_phrases(const jm_pick *pick, int32_t first, int32_t n, cons
     }
 }
 
-/* What the whole row thinks, before anything is banned: its best pieces, and
- * spread = sum of exp(l - max) (l - max), of which the entropy is made. */
-static void tell(jm_projection *p, int64_t at, int64_t list, int32_t first, int32_t n,
-                 const float *logits) {
-    float exps[JM_STRIPE] = {0};
-    for (int32_t i = 0; i < n; i++) exps[i] = logits[i] - p->max[at];
-    jm_exp(exps, exps, n);
-    double sum = 0;
-    for (int32_t i = 0; i < n; i++) sum += (double)exps[i] * (double)(logits[i] - p->max[at]);
-    p->spread[at] = (float)sum;
-    p->best_found[list] =
-        jm_top(logits, n, first, NULL, JM_RECORD_TOP, p->best_values + list * JM_RECORD_TOP,
-               p->best_ids + list * JM_RECORD_TOP, p->best_found[list]);
-}
-
 static void look_at(const whole *w, int32_t group, int32_t r, int32_t stripe, int32_t n,
                     float *logits) {
     jm_projection *p = w->p;
     const jm_pick *pick = &w->picks[r];
     const int32_t first = stripe * JM_STRIPE, forced = pick->forced - first;
     const int64_t at = (int64_t)stripe * w->R + r, list = (int64_t)group * w->R + r;
-    jm_sum_exp(logits, n, &p->max[at], &p->sum[at]);
-    if (p->tells) tell(p, at, list, first, n, logits);
+    jm_sum_exp(logits, n, &p->max[at], &p->sum[at], p->tells ? &p->spread[at] : NULL);
+    if (p->tells) /* before anything is banned */
+        p->best_found[list] = jm_top(logits, n, first, NULL, JM_RECORD_TOP,
+                                     p->best_values + list * JM_RECORD_TOP,
+                                     p->best_ids + list * JM_RECORD_TOP, p->best_found[list]);
     if (pick->forced >= 0) {
         if (forced >= 0 && forced < n) p->forced[r] = logits[forced];
         return;
@@ -272,7 +260,7 @@ static int from_list(jm_projection *p, const float *all, float *own, jm_pick *pi
                 pick->ids[0] = first + j;
             }
         }
-        jm_sum_exp(own, n, &p->max[i], &p->sum[i]);
+        jm_sum_exp(own, n, &p->max[i], &p->sum[i], NULL);
         if ((pick->bans || pick->wants) && (first == 0 || learned))
             look_in_list(pick, first, n, first == 0 ? mask : NULL, own);
         if (pick->forced < 0 && (first == 0 || learned))
@@ -331,7 +319,8 @@ static double log_sum_of(const float *logits, int32_t N) {
     double largest = -INFINITY, total = 0;
     for (int32_t first = 0; first < N; first += JM_STRIPE) {
         float max, sum;
-        jm_sum_exp(logits + first, N - first < JM_STRIPE ? N - first : JM_STRIPE, &max, &sum);
+        jm_sum_exp(logits + first, N - first < JM_STRIPE ? N - first : JM_STRIPE, &max, &sum,
+                   NULL);
         if (max > largest) {
             total *= exp(largest - (double)max);
             largest = max;
@@ -395,7 +384,7 @@ static void do_mixture(void *argument, int32_t row, jm_scratch *scratch) {
         const uint8_t *mask = i ? NULL : f->mask[pick->state][pick->room][pick->no_end];
         float *here = logits + first;
         mix(m, here, stride, n, less);
-        jm_sum_exp(here, n, &max[i], &sum[i]);
+        jm_sum_exp(here, n, &max[i], &sum[i], NULL);
         if (pick->forced >= first && pick->forced < first + n) {
             pick->found = 1;
             pick->values[0] = here[pick->forced - first];

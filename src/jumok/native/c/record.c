@@ -1,6 +1,6 @@
-/* Looking inside: attention stage by stage in obvious loops, the slow twin of jm_attend. It writes
- * down what a recording keeps and makes the changes of a what-if (nn/edit.py). Without a probe no
- * code here runs.
+/* Looking inside: where a recording keeps what, and attention stage by stage in obvious loops, the slow
+ * twin of jm_attend, for stages that are kept and for the changes of a what-if (nn/edit.py). Without a
+ * probe no code here runs.
  *
  * Letters: H heads, d width of one, Q queries, K keys, S source, T room for target tokens, D width.
  */
@@ -97,20 +97,67 @@ static int32_t length_of(const jm_sources *s, int32_t i) {
     return (int32_t)(s->offsets[i + 1] - s->offsets[i]);
 }
 
-float *jm_record_of(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t part,
-                    int32_t kind, int32_t layer) {
-    const jm_recording *r = sources->probe ? sources->probe->recording : NULL;
+int jm_is_explicit(const jm_probe *probe) {
+    return probe->edits || (probe->recording && probe->recording->stages);
+}
+
+float *jm_record_of(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t slot,
+                    int32_t part, int32_t kind, int32_t layer) {
+    const jm_probe *p = sources->probe;
+    const jm_recording *r = p ? p->recording : NULL;
     if (!r) return NULL;
     const int64_t at = jm_record_at(model, r, length_of(sources, sentence), sources->limits[sentence],
                                     part, kind, layer);
-    return at < 0 ? NULL : r->data + r->places[sources->probe->numbers[sentence]] + at;
+    if (at < 0) return NULL;
+    if (p->slots && slot >= 0)
+        return p->slots + p->slot_places[sentence] + slot * p->slot_sizes[sentence] + at;
+    return r->data + r->places[p->numbers[sentence]] + at;
 }
 
-void jm_record_rows(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t part,
-                    int32_t kind, int32_t layer, int32_t first, int32_t Q, const float *rows) {
+void jm_record_rows(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t slot,
+                    int32_t part, int32_t kind, int32_t layer, int32_t first, int32_t Q,
+                    const float *rows) {
     const int64_t D = model->config.width;
-    float *to = jm_record_of(model, sources, sentence, part, kind, layer);
+    float *to = jm_record_of(model, sources, sentence, slot, part, kind, layer);
     if (to) memcpy(to + first * D, rows, (size_t)(Q * D) * sizeof(float));
+}
+
+void jm_record_weights(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t slot,
+                       int32_t kind, int32_t layer, int32_t first, jm_memory *memory) {
+    const int64_t S = length_of(sources, sentence), T = sources->limits[sentence];
+    const int64_t Q = kind == JM_ENC_SELF ? S : T, K = kind == JM_DEC_SELF ? T : S;
+    float *to = jm_record_of(model, sources, sentence, slot, JM_WEIGHTS, kind, layer);
+    memory->weights = to ? to + first * K : NULL;
+    memory->weights_head = Q * K;
+    memory->weights_query = slot < 0 ? K : sources->probe->slots ? sources->probe->slot_sizes[sentence] : 0;
+}
+
+/* Rows t of a part (count, rows, size) from a slot into the sentence's recording, n numbers of each. */
+static void take_rows(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t slot,
+                      int32_t part, int32_t kind, int32_t layer, int64_t count, int64_t size, int32_t t,
+                      int64_t n) {
+    const float *from = jm_record_of(model, sources, sentence, slot, part, kind, layer);
+    float *to = jm_record_of(model, sources, sentence, -1, part, kind, layer);
+    for (int64_t i = 0; i < count && to; i++) {
+        const int64_t at = (i * sources->limits[sentence] + t) * size;
+        memcpy(to + at, from + at, (size_t)n * sizeof(float));
+    }
+}
+
+void jm_record_step(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t slot,
+                    int32_t t, float log_prob) {
+    const int64_t sizes[JM_BRIDGE] = {1, 1, JM_RECORD_TOP, JM_RECORD_TOP, 0, model->config.width};
+    for (int32_t p = JM_LOG_PROB; p <= JM_DECODER; p++)
+        if (sizes[p]) take_rows(model, sources, sentence, slot, p, 0, 0, 1, sizes[p], t, sizes[p]);
+    float *written = jm_record_of(model, sources, sentence, -1, JM_LOG_PROB, 0, 0);
+    if (written) written[t] = log_prob;
+    for (int32_t kind = JM_DEC_SELF; kind <= JM_CROSS; kind++) {
+        const kind_of k = kind_sizes(&model->config, kind);
+        const int64_t K = kind == JM_DEC_SELF ? sources->limits[sentence] : length_of(sources, sentence);
+        for (int32_t n = 0; n < k.layers; n++)
+            take_rows(model, sources, sentence, slot, JM_WEIGHTS, kind, n, k.heads, K, t,
+                      kind == JM_DEC_SELF ? t + 1 : K);
+    }
 }
 
 int32_t jm_target_position(const jm_probe *probe, int32_t t) {
@@ -292,7 +339,7 @@ static stages stages_of(const jm_seen *a) {
     float *part[JM_OUT] = {0};
     const jm_recording *r = a->sources->probe->recording;
     for (int32_t p = JM_WEIGHTS; r && p < JM_OUT && (r->stages || p == JM_WEIGHTS); p++)
-        part[p] = jm_record_of(a->model, a->sources, a->sentence, p, a->kind, a->layer);
+        part[p] = jm_record_of(a->model, a->sources, a->sentence, a->slot, p, a->kind, a->layer);
     const int64_t S = length_of(a->sources, a->sentence), T = a->sources->limits[a->sentence];
     return (stages){part[JM_QUERY],  part[JM_KEY],     part[JM_VALUE],
                     part[JM_SCORES], part[JM_SCALED],  part[JM_BIAS],
@@ -310,16 +357,6 @@ static void record_memory(const jm_seen *a, const stages *to, int32_t head, int3
         memcpy(to->key + at, row_at(m->keys, m, head, t), (size_t)size * sizeof(float));
         memcpy(to->value + at, row_at(m->values, m, head, t), (size_t)size * sizeof(float));
     }
-}
-
-/* One query in one head of which the weights alone are asked for, by the kernels. */
-static void weigh_row(const jm_seen *a, const stages *to, int32_t head, int32_t q, int32_t size,
-                      float *weight) {
-    const jm_memory *m = &a->memory;
-    const jm_memory one = {.keys = row_at(m->keys, m, head, 0), .stride = m->stride, .n = m->n};
-    jm_weights(a->query + q * a->ldq + (int64_t)head * size, size, a->scale, &one, weight);
-    add_values(m, head, weight, size, 1, a->out + q * a->ldo + (int64_t)head * size);
-    write_line(to->weights, head * to->queries + a->first + q, to->keys, weight, m->n, 0);
 }
 
 /* One query in one head; JM_OK or JM_NO_KEY. */
@@ -362,7 +399,6 @@ int jm_attend_seen(const jm_seen *a, jm_scratch *s) {
     const jm_attention_edit *e = edit_of(a->sources->probe, a->kind, a->layer);
     const jm_look *look = a->look && a->look->layer == a->layer ? a->look : NULL;
     const stages to = stages_of(a);
-    const int plain = !e && !a->bias && !a->v && !to.scores && !a->memory.index;
     float *at = jm_scratch_get(s, (size_t)(6 * n + size + 1) * sizeof(float));
     if (!at) return JM_NO_MEMORY;
     lines l = {at, at + n, at + 2 * n, at + 3 * n, at + 4 * n, at + 5 * n};
@@ -370,11 +406,7 @@ int jm_attend_seen(const jm_seen *a, jm_scratch *s) {
     for (int32_t q = 0; q < a->Q; q++) {
         memset(l.given, 0, (size_t)n * sizeof(float)); /* the sum of the heads that align */
         for (int32_t h = 0; h < k.heads; h++) {
-            int code = JM_OK;
-            if (plain)
-                weigh_row(a, &to, h, q, k.size, l.weight);
-            else
-                code = attend_row(a, e, &to, h, q, k.size, l, at + 6 * n);
+            const int code = attend_row(a, e, &to, h, q, k.size, l, at + 6 * n);
             if (code) return code;
             if (look && (look->head < 0 || look->head == h)) jm_add(l.given, l.weight, a->memory.n);
         }
@@ -387,15 +419,19 @@ int jm_attend_seen(const jm_seen *a, jm_scratch *s) {
 
 /* ---- the end of a recording ---- */
 
-/* Scores of keys that come after their query: they exist, and the mask hides them. */
+/* Keys that come after their query have no weight; their scores exist, and the mask hides them. */
 static void close_layer(const jm_model *model, const jm_sources *sources, int32_t i, int32_t layer,
                         int32_t T) {
     const kind_of k = kind_sizes(&model->config, JM_DEC_SELF);
-    const jm_seen a = {.model = model, .sources = sources, .sentence = i, .kind = JM_DEC_SELF,
-                       .layer = layer};
+    const jm_seen a = {.model = model, .sources = sources, .sentence = i, .slot = -1,
+                       .kind = JM_DEC_SELF, .layer = layer};
     const jm_attention_edit *e = edit_of(sources->probe, JM_DEC_SELF, layer);
     const float scale = e && e->no_scale ? 1.0f : jm_score_scale(&model->config);
     const stages to = stages_of(&a);
+    for (int64_t row = 0; row < k.heads * T && to.weights; row++) {
+        float *weight = to.weights + (row / T * to.queries + row % T) * to.keys;
+        for (int64_t t = row % T + 1; t < T; t++) weight[t] = 0;
+    }
     if (!to.query) return;
     for (int64_t h = 0; h < k.heads; h++) {
         for (int64_t q = 0; q < T; q++) {
@@ -411,6 +447,5 @@ static void close_layer(const jm_model *model, const jm_sources *sources, int32_
 
 void jm_record_close(const jm_model *model, const jm_sources *sources, int32_t sentence, int32_t T) {
     const int32_t layers = kind_sizes(&model->config, JM_DEC_SELF).layers;
-    for (int32_t n = 0; n < layers && sources->probe->recording->stages; n++)
-        close_layer(model, sources, sentence, n, T);
+    for (int32_t n = 0; n < layers; n++) close_layer(model, sources, sentence, n, T);
 }

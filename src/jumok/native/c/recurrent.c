@@ -42,7 +42,7 @@ typedef struct {
     float *work; /* for `room` rows */
     int64_t room;
     int32_t *groups; /* Luong: rows of one sentence begin here */
-    const jm_sources *seen; /* where someone looks inside, else NULL */
+    const jm_sources *told; /* where someone looks inside, else NULL */
 } recurrent_state;
 
 /* ---- parts ---- */
@@ -386,7 +386,7 @@ static void see_start(const recurrent_state *s, const jm_sources *sources)
     const int64_t each = s->parts->layers * s->parts->parts;
     const jm_probe *probe = sources->probe;
     for (int32_t i = 0; i < B; i++) {
-        float *bridge = jm_record_of(s->model, sources, i, JM_BRIDGE, 0, 0);
+        float *bridge = jm_record_of(s->model, sources, i, -1, JM_BRIDGE, 0, 0);
         for (int64_t n = 0; n < each; n++) {
             float *start = s->last.hidden + (n * B + i) * D;
             if (probe->edits != NULL && probe->edits->bridge != NULL) {
@@ -396,8 +396,8 @@ static void see_start(const recurrent_state *s, const jm_sources *sources)
                 memcpy(bridge + n * D, start, (size_t)D * sizeof(float));
             }
         }
-        jm_record_rows(s->model, sources, i, JM_ENCODER, 0, 0, 0, (int32_t)length_of(sources, i),
-                       s->memory + sources->offsets[i] * D);
+        jm_record_rows(s->model, sources, i, -1, JM_ENCODER, 0, 0, 0,
+                       (int32_t)length_of(sources, i), s->memory + sources->offsets[i] * D);
     }
 }
 
@@ -420,7 +420,7 @@ static int begin(const jm_model *model, const jm_sources *sources, int32_t width
         result = encode(model, sources, s->memory, s->last.hidden, worker);
     }
     if (result == JM_OK && sources->probe != NULL) {
-        s->seen = sources;
+        s->told = sources;
         see_start(s, sources);
     }
     if (result == JM_OK && is_luong(model)) {
@@ -450,18 +450,19 @@ typedef struct {
 } looking;
 
 /* score = v_a . tanh(ask + key), then the softmax and the sum. */
-static int attend_concat(const looking *at, int64_t row, int64_t first, int32_t count,
+static int attend_concat(const looking *at, int64_t row, const jm_memory *memory,
                          jm_scratch *scratch)
 {
     const recurrent_state *s = at->state;
     const int64_t D = s->model->config.width;
+    const int32_t count = memory->n;
     float *pair = jm_scratch_get(scratch, (size_t)(D + count) * sizeof(float)), *scores = pair + D;
     if (pair == NULL) {
         return -1;
     }
     for (int32_t t = 0; t < count; t++) {
         memcpy(pair, at->asks + row * D, (size_t)D * sizeof(float));
-        jm_add(pair, s->keys + (first + t) * D, D);
+        jm_add(pair, (const float *)memory->keys + t * D, D);
         jm_tanh(pair, pair, D);
         scores[t] = jm_dot(pair, s->parts->v_a, D);
     }
@@ -469,26 +470,27 @@ static int attend_concat(const looking *at, int64_t row, int64_t first, int32_t 
     if (at->rows->look != NULL) {
         jm_look_best(at->rows->look, (int32_t)row, scores, count, 1);
     }
-    jm_weighted_sum(at->joined + row * 2 * D, scores, s->memory + first * D, D, count, (int32_t)D);
+    if (memory->weights != NULL) {
+        memcpy(memory->weights, scores, (size_t)count * sizeof(float));
+    }
+    jm_weighted_sum(at->joined + row * 2 * D, scores, memory->values, D, count, (int32_t)D);
     return 0;
 }
 
-/* Where someone looks: one row of the sentence whose states begin at `first`. */
-static int see_row(looking *at, int64_t row, int64_t first, int32_t count, jm_scratch *scratch)
+/* Where stages are kept, or changed: one row. */
+static int see_row(looking *at, int64_t row, const jm_memory *memory, jm_scratch *scratch)
 {
     const recurrent_state *s = at->state;
     const int64_t D = s->model->config.width;
     const jm_seen a = {.model = s->model,
-                       .sources = s->seen,
+                       .sources = s->told,
                        .sentence = at->rows->sentence[row],
+                       .slot = at->rows->slot[row],
                        .kind = JM_CROSS,
                        .first = at->rows->time,
                        .Q = 1,
                        .query = at->asks + row * D,
-                       .memory = {.keys = s->keys + first * D,
-                                  .values = s->memory + first * D,
-                                  .stride = D,
-                                  .n = count},
+                       .memory = *memory,
                        .scale = 1,
                        .v = s->model->config.score == JM_SCORE_CONCAT ? s->parts->v_a : NULL,
                        .look = at->rows->look,
@@ -501,25 +503,38 @@ static int see_row(looking *at, int64_t row, int64_t first, int32_t count, jm_sc
     return code == JM_NO_MEMORY;
 }
 
+/* The weights of this row, and of those behind it that ask the same memory, are recorded. */
+static void record_weights(const looking *at, int64_t row, jm_memory *memory)
+{
+    if (at->state->told != NULL) {
+        jm_record_weights(at->state->model, at->state->told, at->rows->sentence[row],
+                          at->rows->slot[row], JM_CROSS, 0, at->rows->time, memory);
+    }
+}
+
 static void look(void *argument, int32_t group, jm_scratch *scratch)
 {
     looking *at = argument;
     const recurrent_state *s = at->state;
     const int64_t D = s->model->config.width, row = s->groups[group], behind = s->groups[group + 1];
     const int64_t first = s->offsets[at->rows->sentence[row]];
-    const int32_t count = (int32_t)(s->offsets[at->rows->sentence[row] + 1] - first);
+    jm_memory memory = {.keys = s->keys + first * D,
+                        .values = s->memory + first * D,
+                        .stride = D,
+                        .n = (int32_t)(s->offsets[at->rows->sentence[row] + 1] - first)};
+    const int explicit = s->told != NULL && jm_is_explicit(s->told->probe);
     int failed = 0;
-    if (s->seen != NULL) {
+    if (explicit) {
         for (int64_t r = row; r < behind && !failed; r++) {
-            failed = see_row(at, r, first, count, scratch);
+            failed = see_row(at, r, &memory, scratch);
         }
     } else if (s->model->config.score == JM_SCORE_CONCAT) {
         for (int64_t r = row; r < behind && !failed; r++) {
-            failed = attend_concat(at, r, first, count, scratch);
+            record_weights(at, r, &memory);
+            failed = attend_concat(at, r, &memory, scratch);
         }
     } else {
-        const float *rows = s->memory + first * D;
-        const jm_memory memory = {.keys = rows, .values = rows, .stride = D, .n = count};
+        record_weights(at, row, &memory);
         failed = jm_attend(at->asks + row * D, D, (int32_t)(behind - row), 1, (int32_t)D, 1,
                            &memory, at->joined + row * 2 * D, 2 * D, scratch);
         if (at->rows->look != NULL && !failed) {
@@ -631,18 +646,18 @@ static int step(void *state, const jm_rows *rows, float *features, jm_worker *wo
         x = next_h;
     }
     int result = JM_OK;
-    for (int64_t r = 0; r < R && s->seen != NULL; r++) {
-        jm_record_rows(s->model, s->seen, rows->sentence[r], JM_DECODER, 0, 0, rows->time, 1,
-                       x + r * D);
+    for (int64_t r = 0; r < R && s->told != NULL; r++) {
+        jm_record_rows(s->model, s->told, rows->sentence[r], rows->slot[r], JM_DECODER, 0, 0,
+                       rows->time, 1, x + r * D);
     }
     if (is_luong(s->model)) {
         result = attentional(s, rows, x, old, joined, features, worker);
     } else {
         memcpy(features, x, (size_t)(R * D) * sizeof(float));
     }
-    for (int64_t r = 0; r < R && s->seen != NULL; r++) {
-        jm_record_rows(s->model, s->seen, rows->sentence[r], JM_OUT, JM_CROSS, 0, rows->time, 1,
-                       features + r * D);
+    for (int64_t r = 0; r < R && s->told != NULL; r++) {
+        jm_record_rows(s->model, s->told, rows->sentence[r], rows->slot[r], JM_OUT, JM_CROSS, 0,
+                       rows->time, 1, features + r * D);
     }
     if (s->next.attentional != NULL) {
         memcpy(s->next.attentional, features, (size_t)(R * D) * sizeof(float));

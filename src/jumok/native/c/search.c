@@ -97,6 +97,7 @@ static void *take(search *s, size_t count, size_t size) {
 static void release(search *s) {
     jm_projection_free(&s->projection);
     free(s->banned);
+    jm_release(s->probe.slots);
     for (int32_t i = 0; i < s->pieces; i++) free(s->memory[i]);
     free(s->memory);
 }
@@ -134,9 +135,26 @@ static void take_sources(search *s, const int32_t *order) {
         s->now.token[i] = JM_BOS;
     }
     s->now.count = s->B;
-    s->probe = (jm_probe){batch->edits, batch->recording, order, positions};
+    s->probe = (jm_probe){batch->edits, batch->recording, order, positions, NULL, NULL, NULL};
     s->sources = (jm_sources){s->B, ids, offsets, limits,
                               batch->edits || batch->recording ? &s->probe : NULL};
+}
+
+/* A beam records each slot by itself: which of them the answer grows from is known at its end. */
+static void take_slots(search *s) {
+    int64_t *places = take(s, (size_t)s->B, sizeof *places), *sizes = take(s, (size_t)s->B, sizeof *sizes);
+    int64_t all = 0;
+    for (int32_t i = 0; i < s->B && !s->failed; i++) {
+        const int64_t S = s->sources.offsets[i + 1] - s->sources.offsets[i];
+        places[i] = all;
+        sizes[i] = jm_record_at(s->plan->model, s->plan->batch->recording, (int32_t)S,
+                                s->sources.limits[i], JM_RECORD_END, 0, 0);
+        all += s->W * sizes[i];
+    }
+    s->probe.slots = s->failed ? NULL : jm_allocate((size_t)all * sizeof(float));
+    s->probe.slot_places = places;
+    s->probe.slot_sizes = sizes;
+    s->failed |= !s->probe.slots;
 }
 
 /* Memory for `count` rows of the output matrix, and those rows in it. */
@@ -277,6 +295,7 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
         s->picks[r].ids = ids + r * (size_t)k;
     }
     take_sources(s, order);
+    if (s->W > 1 && plan->batch->recording && !s->failed) take_slots(s);
     s->projection.filter = plan->filter;
     s->projection.matrix = plan->model->output;
     s->projection.members = plan->model->members;
@@ -341,6 +360,16 @@ static void keep_lacking(const search *s, beam *b, answer one) {
         *worst = one;
 }
 
+/* The steps that the best answer grew from. */
+static void record_answer(const search *s, const beam *b) {
+    branch at = b->found[0].last;
+    for (int32_t t = b->found[0].time;; t--) {
+        jm_record_step(s->plan->model, &s->sources, (int32_t)(b - s->beams), at.parent, t, at.log_prob);
+        if (t == 0) return;
+        at = b->history[(int64_t)(t - 1) * s->W + at.parent];
+    }
+}
+
 static void find_answer(search *s, beam *b, branch last, int32_t lacks) {
     answer a = {s->time, last.token == JM_EOS, lacks, last, 0};
     if (s->W > 1) {
@@ -378,6 +407,7 @@ static void write_answers(search *s, beam *b) {
         if (n < b->count)
             trace(b, s->W, &b->found[n], out, place, s->plan->options->align_after);
     }
+    if (s->probe.slots) record_answer(s, b);
 }
 
 /* Whether the live hypotheses, the best of which has log-probability `leader`, can be given up. */
@@ -668,14 +698,14 @@ static void ask(search *s, int scores) {
     if (s->plan->phrasing) ask_for_phrases(s);
 }
 
-/* What each row thought, and the log P of what it goes on with; a row is a sentence then. */
+/* What each row thought, and the log P of what it goes on with, where that is known. */
 static void record_steps(const search *s) {
     const jm_model *model = s->plan->model;
     for (int32_t r = 0; r < s->now.count; r++) {
         const int32_t i = s->now.sentence[r];
         float *part[JM_TOP_ID + 1];
         for (int32_t p = JM_LOG_PROB; p <= JM_TOP_ID; p++)
-            part[p] = jm_record_of(model, &s->sources, i, p, 0, 0);
+            part[p] = jm_record_of(model, &s->sources, i, s->now.slot[r], p, 0, 0);
         part[JM_LOG_PROB][s->time] = s->picks[r].values[0];
         const int64_t at = (int64_t)s->time * JM_RECORD_TOP;
         jm_opinion(&s->projection, s->now.count, r, part[JM_ENTROPY] + s->time,

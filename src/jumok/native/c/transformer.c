@@ -51,7 +51,8 @@ typedef struct {
     int64_t longest;                /* of the sources */
     float *angles;                          /* (size) sines of a position past the table */
     int32_t *index;                         /* (B * W, most) rows of the ancestors in their cache */
-    const jm_sources *seen; /* where someone looks inside, else NULL: then attention goes another way */
+    const jm_sources *told; /* where weights are recorded that attention makes, else NULL */
+    const jm_sources *seen; /* where attention goes the way of record.c, else NULL */
     float *bias;            /* seen: what relative positions add to the scores of some queries */
 } transformer_state;
 
@@ -368,7 +369,7 @@ static void rotate_group(transformer_state *s, const jm_sources *sources, int32_
     }
 }
 
-/* ---- where someone looks inside ---- */
+/* ---- where stages are kept, or changed ---- */
 
 static void see(transformer_state *s, jm_seen *a, jm_worker *worker) {
     a->model = s->model;
@@ -397,7 +398,7 @@ static void write_bias(transformer_state *s, const float *table, int32_t sentenc
 static void see_own(transformer_state *s, int32_t n, int32_t i, const float *qkv, const jm_memory *all,
                     float *context, jm_worker *worker) {
     const int32_t S = all->n;
-    jm_seen a = {.sentence = i, .kind = JM_ENC_SELF, .layer = n, .Q = S, .query = qkv,
+    jm_seen a = {.sentence = i, .slot = -1, .kind = JM_ENC_SELF, .layer = n, .Q = S, .query = qkv,
                  .ldq = all->stride, .memory = *all, .out = context};
     if (s->bias && jm_source_position(s->seen, i, 0) >= 0) {
         for (int32_t t = 0; t < S; t++)
@@ -412,8 +413,8 @@ static void see_own(transformer_state *s, int32_t n, int32_t i, const float *qkv
 static void see_past(transformer_state *s, const jm_rows *rows, int32_t n, int32_t r,
                      const float *query, const jm_memory *cache, float *context, jm_worker *worker) {
     const int32_t i = rows->sentence[r], at = jm_target_position(s->seen->probe, rows->time);
-    jm_seen a = {.sentence = i, .kind = JM_DEC_SELF, .layer = n, .first = rows->time, .Q = 1,
-                 .query = query, .memory = *cache, .out = context};
+    jm_seen a = {.sentence = i, .slot = rows->slot[r], .kind = JM_DEC_SELF, .layer = n,
+                 .first = rows->time, .Q = 1, .query = query, .memory = *cache, .out = context};
     if (s->bias && at >= 0) {
         a.ldb = s->seen->probe->recording ? s->seen->limits[i] : cache->n;
         write_bias(s, s->parts->decoder_bias, i, 0, at, 0, 1, (int32_t)a.ldb);
@@ -426,8 +427,8 @@ static void see_past(transformer_state *s, const jm_rows *rows, int32_t n, int32
 static void see_source(transformer_state *s, const jm_rows *rows, int32_t n, int32_t r,
                        const float *query, const jm_memory *cache, float *context,
                        jm_worker *worker) {
-    jm_seen a = {.sentence = rows->sentence[r], .kind = JM_CROSS, .layer = n, .first = rows->time,
-                 .Q = 1, .query = query, .memory = *cache, .look = rows->look, .row = r,
+    jm_seen a = {.sentence = rows->sentence[r], .slot = rows->slot[r], .kind = JM_CROSS,
+                 .layer = n, .first = rows->time, .Q = 1, .query = query, .memory = *cache, .look = rows->look, .row = r,
                  .out = context};
     see(s, &a, worker);
 }
@@ -435,14 +436,14 @@ static void see_source(transformer_state *s, const jm_rows *rows, int32_t n, int
 /* What the rows of a step got from an attention, y (R, D). */
 static void record_step(const transformer_state *s, const jm_rows *rows, int32_t kind, int32_t n) {
     for (int32_t r = 0; r < rows->count && s->seen && s->seen->probe->recording; r++)
-        jm_record_rows(s->model, s->seen, rows->sentence[r], JM_OUT, kind, n, rows->time, 1,
-                       s->y + (int64_t)r * s->model->config.width);
+        jm_record_rows(s->model, s->seen, rows->sentence[r], rows->slot[r], JM_OUT, kind, n,
+                       rows->time, 1, s->y + (int64_t)r * s->model->config.width);
 }
 
 static void record_own(const transformer_state *s, const jm_sources *sources, int32_t first,
                        int32_t last, int32_t n) {
     for (int32_t i = first; i < last && s->seen && s->seen->probe->recording; i++)
-        jm_record_rows(s->model, sources, i, JM_OUT, JM_ENC_SELF, n, 0,
+        jm_record_rows(s->model, sources, i, -1, JM_OUT, JM_ENC_SELF, n, 0,
                        (int32_t)(sources->offsets[i + 1] - sources->offsets[i]),
                        s->y + (sources->offsets[i] - sources->offsets[first]) *
                                   (int64_t)s->model->config.width);
@@ -470,6 +471,7 @@ static void attend_own(transformer_state *s, const jm_sources *sources, int32_t 
             all.near = s->near_source + s->longest - 1;
             all.near_head = near_size(1 - s->longest, s->longest - 1);
         }
+        if (s->told) jm_record_weights(s->model, s->told, i, -1, JM_ENC_SELF, n, 0, &all);
         attend(s, qkv, 3 * A, S, &all, s->context + from * A, worker);
     }
 }
@@ -621,7 +623,8 @@ static int begin(const jm_model *model, const jm_sources *sources, int32_t width
     s->parts = model->parts;
     s->B = sources->count;
     s->W = width;
-    s->seen = sources->probe ? sources : NULL;
+    s->seen = sources->probe && jm_is_explicit(sources->probe) ? sources : NULL;
+    s->told = sources->probe && !s->seen ? sources : NULL;
     s->half = !s->seen && model->config.decoder_layers > 0 &&
               s->parts->decoder[0].qkv.type == JM_I8; /* seen: rounded alike, but floats */
     s->cell = model->config.head_width;
@@ -688,6 +691,9 @@ static void attend_past(transformer_state *s, const jm_rows *rows, int32_t n, jm
             cache.near = s->near_past + s->times - 1 - t;
             cache.near_head = near_size(1 - (int64_t)s->times, 0);
         }
+        if (s->told)
+            jm_record_weights(s->model, s->told, rows->sentence[r], rows->slot[r], JM_DEC_SELF, n, t,
+                              &cache);
         attend(s, s->wide + (int64_t)r * 3 * A, 3 * A, 1, &cache, s->context + (int64_t)r * A,
                worker);
     }
@@ -708,6 +714,8 @@ static void attend_source(transformer_state *s, const jm_rows *rows, int32_t n,
             see_source(s, rows, n, q, s->wide + (int64_t)q * A, &cache, s->context + (int64_t)q * A,
                        worker);
         if (s->seen) continue;
+        if (s->told)
+            jm_record_weights(s->model, s->told, i, rows->slot[r], JM_CROSS, n, rows->time, &cache);
         attend(s, s->wide + (int64_t)r * A, A, next - r, &cache, s->context + (int64_t)r * A,
                worker);
         if (rows->look && rows->look->layer == n &&
