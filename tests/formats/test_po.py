@@ -147,6 +147,15 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, message:
         segments(PoFormat(), catalogue(tmp_path, text))
 
 
+def test_another_kind_of_unicode_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.po"
+    path.write_bytes(FULL.encode("utf-16"))
+    with pytest.raises(
+        DataError, match="the file is UTF-16, which no catalogue may be\n.*a.po\n  save it as"
+    ):
+        segments(PoFormat(), path)
+
+
 def test_an_empty_catalogue_has_nothing(tmp_path: Path) -> None:
     path = catalogue(tmp_path, "")
     assert segments(PoFormat(), path) == []

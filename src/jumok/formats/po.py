@@ -48,6 +48,14 @@ def encoding(path: Path) -> Encoding:
     """What the header says, or UTF-8. DataError: nobody knows that encoding."""
     with path.open("rb") as file:
         beginning = file.read(1 << 14)
+    marked = encoding_of(beginning)
+    if marked.name != "utf-8":
+        raise DataError(
+            f"the file is {marked.name[:6].upper()}, which no catalogue may be",
+            where=str(path),
+            hint="save it as UTF-8, with charset=UTF-8 in the header",
+            code="encoding",
+        )
     found = re.search(rb"charset=([\w.:-]+)", beginning)
     name = found[1].decode() if found and found[1] != b"CHARSET" else "utf-8"
     try:
@@ -57,7 +65,7 @@ def encoding(path: Path) -> Encoding:
         raise DataError(
             f"unknown charset {name!r} in the header", where=str(path), hint=hint, code="encoding"
         ) from None
-    return Encoding(name, encoding_of(beginning).mark)
+    return Encoding(name, marked.mark)
 
 
 def lines_of(path: Path, code: Encoding) -> Iterator[str]:

@@ -73,9 +73,7 @@ def test_broken_bytes_are_told_in_the_documents_own_words(
     job.run()
     assert job.status == "failed"
     assert job.problem is not None
-    assert (
-        job.problem.sentence == "the file is not UTF-8: byte 0xff is no character, geheim.txt, behind line 0"
-    )
+    assert job.problem.sentence == "the file is not UTF-8: byte 0xff is no character, geheim.txt, line 3"
     assert str(tmp_path) not in job.problem.sentence
 
 
