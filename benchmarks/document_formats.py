@@ -1,12 +1,13 @@
-"""Are documents sound after they were written? 500 generated and real ones, opened again by other programs.
+"""Are documents sound after they were written? Generated and real ones, opened again by other programs.
 
     python -m benchmarks.document_formats --libreoffice            # writes benchmarks/document_formats.json
-    python -m benchmarks.document_formats --each 5 --real DOCUMENTS     # fewer made, and your own
+    python -m benchmarks.document_formats --packages 5 --texts 50 --real FOLDER   # fewer made, and your own
 
 Each document is written three times: without answers (all parts have the bytes they had), with its own texts
 (it has the same segments) and with its texts in capitals. The last is opened by a library that is not ours,
 and Office documents are turned into PDF by LibreOffice without a window. Needs, besides the extra `dev`,
-`pip install odfpy pysubs2` and `apt install libreoffice-writer libreoffice-calc libreoffice-impress`.
+`pip install html5lib odfpy pysubs2` and
+`apt install libreoffice-writer libreoffice-calc libreoffice-impress`.
 """
 
 import argparse
@@ -20,178 +21,37 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import docx
+import html5lib
+import markdown_it
 import openpyxl
 import polib
 import pptx
 import pysubs2
 import yaml
+from benchmarks.made_documents import MAKERS, TEXTS, sentence, text_of
 from odf.opendocument import load as load_odf
 
-from jumok.errors import Error
+from jumok.errors import DataError, Error
 from jumok.formats.known import by_suffix, format_of
-from jumok.formats.segments import MarkedText
+from jumok.formats.segments import Languages, MarkedText
 
 HERE = Path(__file__).parent
-WORDS = [
-    "the",
-    "small",
-    "house",
-    "on",
-    "hill",
-    "keeps",
-    "Müller",
-    "&",
-    "Söhne",
-    "서울",
-    "東京",
-    "مرحبا",
-    "it's",
-    "<so>",
-    "“here”",
-    "12",
-    "50%",
-    "naïve",
-    "plan",
-    "of",
-    "work",
-]
 OFFICE = {".docx": ".odt", ".xlsx": ".ods", ".pptx": ".odp"}
-
-
-def sentence(draw: random.Random) -> str:
-    return " ".join(draw.choices(WORDS, k=draw.randint(2, 14))).capitalize() + draw.choice(
-        [".", "!", "?", ""]
-    )
-
-
-def make_docx(draw: random.Random, path: Path) -> None:
-    document = docx.Document()
-    for _ in range(draw.randint(1, 12)):
-        match draw.randrange(4):
-            case 0:
-                document.add_heading(sentence(draw), draw.randint(0, 3))
-            case 1:
-                table = document.add_table(2, 2)
-                for cell in table._cells:
-                    cell.text = sentence(draw)
-            case _:
-                paragraph = document.add_paragraph()
-                for _ in range(draw.randint(1, 5)):
-                    run = paragraph.add_run(sentence(draw) + draw.choice([" ", "\t", "\n"]))
-                    run.bold, run.italic = draw.choice([None, True]), draw.choice([None, True])
-    document.sections[0].header.paragraphs[0].text = sentence(draw)
-    document.save(str(path))
-
-
-def make_pptx(draw: random.Random, path: Path) -> None:
-    show = pptx.Presentation()
-    for _ in range(draw.randint(1, 4)):
-        slide = show.slides.add_slide(show.slide_layouts[1])
-        slide.shapes.title.text = sentence(draw)
-        frame = slide.placeholders[1].text_frame
-        for _ in range(draw.randint(1, 4)):
-            run = frame.add_paragraph().add_run()
-            run.text, run.font.bold = sentence(draw), draw.choice([None, True])
-        slide.notes_slide.notes_text_frame.text = sentence(draw)
-    show.save(str(path))
-
-
-def make_xlsx(draw: random.Random, path: Path) -> None:
-    book = openpyxl.Workbook()
-    for _ in range(draw.randint(1, 20)):
-        book.active.append([sentence(draw), draw.random(), "=B1*2", draw.choice(WORDS)])
-    book.save(path)
-
-
-def make_epub(draw: random.Random, path: Path) -> None:
-    from tests.formats.test_epub import BOOK, CHAPTER, CONTAINER, CONTENTS
-
-    body = "".join(f"<p>{escaped(sentence(draw))} <em>{escaped(sentence(draw))}</em></p>" for _ in range(9))
-    parts = {
-        "OEBPS/book.opf": BOOK,
-        "OEBPS/toc.ncx": CONTENTS,
-        "META-INF/container.xml": CONTAINER,
-        "style.css": "p {}",
-    }
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("mimetype", "application/epub+zip")
-        for name, text in parts.items():
-            archive.writestr(name, text)
-        archive.writestr("OEBPS/chapter 1.xhtml", CHAPTER.replace("<pre>", body + "<pre>"))
-
-
-def escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;")
-
-
-def text_of(kind: str, draw: random.Random) -> str:
-    """A file of one of the formats that are text."""
-    many = [sentence(draw) for _ in range(draw.randint(1, 20))]
-    match kind:
-        case "po":
-            entries = (f'msgid {json.dumps(one, ensure_ascii=False)}\nmsgstr ""\n' for one in many)
-            return 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n' + "\n".join(entries)
-        case "srt" | "vtt":
-            mark = "," if kind == "srt" else "."
-            cues = (
-                f"{n + 1}\n00:{n:02}:01{mark}000 --> 00:{n:02}:03{mark}000\n{one.replace('<so>', 'so')}\n"
-                for n, one in enumerate(many)
-            )
-            return ("WEBVTT\n\n" if kind == "vtt" else "") + "\n".join(cues)
-        case "json" | "arb":
-            return json.dumps(
-                {f"k{n}": one for n, one in enumerate(many)},
-                indent=draw.choice([None, 2, 4]),
-                ensure_ascii=draw.choice([True, False]),
-            )
-        case "yaml":
-            return yaml.safe_dump(
-                {"en": {f"k{n}": one for n, one in enumerate(many)}},
-                allow_unicode=True,
-                default_style=draw.choice([None, "'", '"', "|"]),
-            )
-        case "csv" | "tsv":
-            out = io.StringIO()
-            csv.writer(out, delimiter="\t" if kind == "tsv" else ",").writerows(
-                [["id", "text"], *enumerate(many)]
-            )
-            return out.getvalue()
-        case "properties":
-            return "".join(f"key.{n} = {one}\n" for n, one in enumerate(many))
-        case "android":
-            strings = (
-                f'<string name="s{n}">{escaped(one).replace(chr(39), chr(92) + chr(39))}</string>\n'
-                for n, one in enumerate(many)
-            )
-            return f"<resources>\n{''.join(strings)}</resources>\n"
-        case _:
-            empty = '<translation type="unfinished"></translation>'
-            messages = (f"<message><source>{escaped(one)}</source>{empty}</message>" for one in many)
-            return f"<!DOCTYPE TS>\n<TS><context><name>c</name>{''.join(messages)}</context></TS>\n"
-
-
-TEXTS = ("po", "srt", "vtt", "json", "arb", "yaml", "csv", "tsv", "properties", "android", "ts")
 PACKAGES = ("docx", "pptx", "xlsx", "odt", "ods", "odp", "epub")
-MAKERS: dict[str, Callable[[random.Random, Path], None]] = {
-    ".docx": make_docx,
-    ".pptx": make_pptx,
-    ".xlsx": make_xlsx,
-    ".epub": make_epub,
-}
 
 
-def generate(folder: Path, each: int) -> None:
-    """`each` documents of every format; OpenDocument ones are made by LibreOffice."""
+def generate(folder: Path, packages: int, texts: int) -> None:
+    """So many documents of every format; OpenDocument ones are made by LibreOffice."""
     draw = random.Random(18)
-    for number in range(each):
+    for number in range(packages):
         for suffix, make in MAKERS.items():
             make(draw, folder / f"made-{number}{suffix}")
+    for number in range(texts):
         for kind in TEXTS:
             name = f"made-{number}.strings.xml" if kind == "android" else f"made-{number}.{kind}"
             (folder / name).write_bytes(text_of(kind, draw).encode())
@@ -206,8 +66,8 @@ def convert(files: list[Path], kind: str, folder: Path) -> None:
         subprocess.run(command, check=True, capture_output=True, timeout=900)
 
 
-def opened(path: Path, kind: str) -> None:  # noqa: C901 - one case for each library
-    """By a library that is not ours; raises what it raises."""
+def opened(path: Path, kind: str) -> int:  # noqa: C901 - one case for each library
+    """By a library that is not ours: of how much it complains. Raises what it raises."""
     match kind:
         case "docx":
             docx.Document(str(path))
@@ -222,6 +82,12 @@ def opened(path: Path, kind: str) -> None:  # noqa: C901 - one case for each lib
                 for name in archive.namelist():
                     if name.endswith((".xhtml", ".opf", ".ncx")):
                         ElementTree.fromstring(archive.read(name))
+        case "html":
+            parser = html5lib.HTMLParser()
+            parser.parse(path.read_bytes())
+            return len(parser.errors)
+        case "md" | "txt":
+            markdown_it.MarkdownIt("gfm-like", {"linkify": False}).parse(path.read_text("utf-8"))
         case "po":
             polib.pofile(str(path))
         case "srt" | "vtt":
@@ -240,6 +106,16 @@ def opened(path: Path, kind: str) -> None:  # noqa: C901 - one case for each lib
             )
         case _:
             ElementTree.fromstring(path.read_bytes())
+    return 0
+
+
+def readable(path: Path, kind: str) -> None:
+    """DataError: the other library does not read the original either."""
+    try:
+        opened(path, kind)
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise DataError(f"another library does not read the original: {said[:80]}") from None
 
 
 def parts(data: bytes) -> Any:
@@ -251,7 +127,8 @@ def parts(data: bytes) -> Any:
 
 def check(path: Path, kind: str, out: Path) -> str:
     """What is wrong with a document after writing, or nothing; `out` is the one in capitals."""
-    format = format_of(path, f"{kind}:text" if kind in ("csv", "tsv") else kind)
+    languages = Languages("en", "de") if kind in ("tmx", "xliff") else Languages()
+    format = format_of(path, f"{kind}:text" if kind in ("csv", "tsv") else kind, languages)
     found = list(format.read(path))
     data = io.BytesIO()
     format.write(path, data, iter([None] * len(found)))
@@ -263,10 +140,11 @@ def check(path: Path, kind: str, out: Path) -> str:
         return "segments differ with their own texts"
     with out.open("wb") as file:
         format.write(path, file, (capitals(one.source) for one in found))
-    if len(list(format.read(out))) != len(found):
+    missing = len(found) - len(list(format.read(out)))
+    lines = kind == "html" and any("<br" in tag.open.lower() for one in found for tag in one.source.tags)
+    if missing > 0 or (missing < 0 and not lines):  # a line that begins with a capital is a text of its own
         return "another number of segments"
-    opened(out, kind)
-    return ""
+    return "another library complains more" if opened(out, kind) > opened(path, kind) else ""
 
 
 def capitals(marked: MarkedText) -> MarkedText:
@@ -275,7 +153,7 @@ def capitals(marked: MarkedText) -> MarkedText:
 
 
 def long_document(folder: Path) -> dict[str, float]:
-    """A Word document of 500 pages: seconds to read and to write it, and how much memory that took more."""
+    """A Word document of 500 pages: processor seconds to read and to write it, and the memory that took."""
     document = docx.Document()
     draw = random.Random(500)
     for _ in range(500 * 12):
@@ -292,12 +170,12 @@ def memory():
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
 path, format = Path(sys.argv[1]), DocxFormat()
-before, start = memory(), time.perf_counter()
+before, start = memory(), time.process_time()
 count = sum(1 for _ in format.read(path))
-read = time.perf_counter() - start
+read = time.process_time() - start
 with path.with_suffix(".out").open("wb") as out:
     format.write(path, out, (one.source for one in format.read(path)))
-print(count, read, time.perf_counter() - start - read, memory() - before)
+print(count, read, time.process_time() - start - read, memory() - before)
 """
     done = subprocess.run(
         [sys.executable, "-c", code, str(folder / "long.docx")], capture_output=True, text=True, check=True
@@ -312,7 +190,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--each", type=int, default=28, help="generated documents of each format")
+    parser.add_argument("--packages", type=int, default=28, help="made of each format that is packed")
+    parser.add_argument("--texts", type=int, default=500, help="made of each format that is text")
     parser.add_argument("--real", type=Path, nargs="*", default=[], help="folders with documents of any kind")
     parser.add_argument("--libreoffice", action="store_true", help="turn Office documents into PDF as well")
     parser.add_argument("--out", type=Path, default=HERE / "document_formats.json")
@@ -320,20 +199,11 @@ def main() -> None:
     start = time.time()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        generate(folder, options.each)
+        generate(folder, options.packages, options.texts)
         for number, path in enumerate(
             path for root in options.real for path in sorted(root.rglob("*")) if path.is_file()
         ):
-            if (known := by_suffix(path)) and known.name in (
-                *TEXTS,
-                "docx",
-                "pptx",
-                "xlsx",
-                "odt",
-                "ods",
-                "odp",
-                "epub",
-            ):
+            if (known := by_suffix(path)) and known.name in (*TEXTS, *PACKAGES):
                 ending = next(one for one in known.suffixes if path.name.lower().endswith(one))
                 shutil.copy(path, folder / f"real-{number}.{ending.lstrip('.')}")
         rows, faults = measure(folder, libreoffice=options.libreoffice)
@@ -361,6 +231,8 @@ def measure(folder: Path, *, libreoffice: bool) -> tuple[dict[str, dict[str, int
             known.name, dict.fromkeys(("made", "real", "refused", "sound", "pdf_asked", "pdf"), 0)
         )
         try:
+            if path.name.startswith("real"):
+                readable(path, known.name)
             wrong = check(path, known.name, folder / "out" / path.name)
         except Error as error:
             if path.name.startswith("real"):  # not a sound document to begin with

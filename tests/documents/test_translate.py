@@ -8,13 +8,19 @@ from unittest.mock import Mock
 
 import pytest
 from tests.documents.copying import CopyingModel
+from tests.documents.faulty import every_fault
 
 import jumok
 from jumok.documents.segments import BLOCK
 from jumok.documents.translate import MOST_KEPT, Reading, translate_document
-from jumok.errors import ConfigError, DataError, RunError
+from jumok.errors import ConfigError, DataError, Error, RunError
 from jumok.formats.plain import PlainFormat
 from jumok.formats.segments import MarkedText, Segment
+
+
+@pytest.fixture(scope="module")
+def copying() -> CopyingModel:
+    return CopyingModel()
 
 
 @pytest.fixture
@@ -112,6 +118,17 @@ def test_places_that_cannot_be(tmp_path: Path, source: Path) -> None:
     with pytest.raises(ConfigError, match="cannot write .*\n  choose a folder that exists"):
         translate_document(model, source, tmp_path / "nowhere" / "b.txt")
     assert source.read_bytes().startswith(b"Erste")
+
+
+@every_fault
+def test_a_faulty_document_is_told_and_stays_as_it_is(
+    tmp_path: Path, copying: CopyingModel, name: str, content: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(Error, match=f"(?s){said}"):
+        translate_document(copying, tmp_path / name, tmp_path / f"new-{name}")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == content
 
 
 def test_an_unknown_option_is_told_before_anything_is_written(tmp_path: Path, source: Path) -> None:

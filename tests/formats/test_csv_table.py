@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from tests.formats.laws import check_capitals, check_laws, segments, texts, upper, written
 
 from jumok.errors import ConfigError, DataError
-from jumok.formats import csv_table
 from jumok.formats.csv_table import CsvFormat, TsvFormat
 from jumok.formats.segments import MarkedText
 
@@ -86,13 +85,20 @@ def test_columns_that_are_not_there(tmp_path: Path, columns: tuple[str, ...], me
         segments(CsvFormat(columns=columns), table(tmp_path, "id,text\n1,words\n"))
 
 
-def test_a_quotation_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quotation_without_an_end(tmp_path: Path) -> None:
     path = table(tmp_path, 'id,text\n1,"words\n2,more\n')
     with pytest.raises(DataError, match="a quoted cell never ends\n.*a.csv, line 2\n  close the quotation"):
         segments(CsvFormat(columns=("text",)), path)
-    monkeypatch.setattr(csv_table, "LONGEST", 10)
-    with pytest.raises(DataError, match="a row of more than 10 characters\n.*line 2"):
+    path = table(tmp_path, 'id,text\n1,"words\n' + "2,more\n" * 50_000)
+    with pytest.raises(DataError, match="not a row of CSV: field larger than .*\n.*line 2\n  a text with"):
         segments(CsvFormat(columns=("text",)), path)
+
+
+def test_a_sign_of_inches_is_no_quotation(tmp_path: Path) -> None:
+    path = table(tmp_path, 'id,text\n1,a 5" pipe\n2,"so" called\n3,"one, ""two"""\n')
+    assert texts(CsvFormat(columns=("text",)), path) == ['a 5" pipe', '"so" called', 'one, "two"']
+    capitals = check_laws(CsvFormat(columns=("text",)), path).read_bytes().decode()
+    assert capitals.splitlines()[1:] == ['1,"A 5"" PIPE"', '2,"""SO"" CALLED"', '3,"ONE, ""TWO"""']
 
 
 def test_rows_that_are_short_or_blank_stay(tmp_path: Path) -> None:

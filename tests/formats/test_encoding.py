@@ -28,5 +28,8 @@ def test_other_bytes_are_told_with_their_line(tmp_path: Path) -> None:
         DataError, match="not UTF-8: byte 0xfc is no character\n.*a.txt, line 3\n  save it as"
     ):
         read_text(path)
-    with pytest.raises(DataError, match="not UTF-8: byte 0xfc is no character\n.*a.txt, behind line"):
-        list(encoded_lines(path)[1])
+    for before in (b"", "zeile ü\n".encode() * 5_000):  # lines are decoded some at a time
+        path.write_bytes(before + b"one\ntwo\nGr\xfc\xdfe\n")
+        line = before.count(b"\n") + 3
+        with pytest.raises(DataError, match=f"not UTF-8: byte 0xfc is no character\n.*a.txt, line {line}\n"):
+            list(encoded_lines(path)[1])

@@ -42,6 +42,7 @@ def test_a_page_without_answers_is_as_it_was_and_a_copy_has_the_same_tags(
     [
         ("<p>Hallo <b>Welt</b>!</p>", "<p>HALLO <b>WELT</b>!</p>"),
         ("<p>\n  eins\n  zwei </p>", "<p>\n  EINS ZWEI </p>"),
+        ("<p>&#13;\n\teins&#10; zwei &#32;\n</p>", "<p>&#13;\n\tEINS ZWEI &#32;\n</p>"),
         ("<li>a<li>b &amp; &lt;c", "<li>A<li>B &amp; &lt;C"),
         ("<pre>nie</pre>ja", "<pre>nie</pre>JA"),
         ("<div translate=no>nie <p>nie</p></div>ja", "<div translate=no>nie <p>nie</p></div>JA"),

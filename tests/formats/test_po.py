@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from tests.formats.laws import check_laws, in_capitals, segments, written
 
 from jumok.errors import DataError
-from jumok.formats.po import PoFormat, unescaped
+from jumok.formats.po import PoFormat
 from jumok.formats.po import written as one_keyword
+from jumok.formats.po_entries import unescaped
 from jumok.formats.segments import MarkedText
 
 HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Plural-Forms: {}\\n"\n\n'
@@ -133,6 +134,7 @@ def test_line_ends_and_other_encodings_stay(tmp_path: Path) -> None:
         ('msgid "a"\nmsgstr b\n', "not a line of a catalogue: 'msgstr b'\n.*a.po, line 2\n  it has keywords"),
         ('"a"\n', "not a line of a catalogue.*\n.*line 1"),
         ("words\n", "not a line of a catalogue"),
+        ('msgid "a"\nmsgid "b"\nmsgstr ""\n', "not a line of a catalogue: 'msgid \"b\"'\n.*line 2"),
         ('msgid ""\nmsgstr "charset=klingon\\n"\n', "unknown charset 'klingon' in the header"),
         (
             HEADER.format("").replace("UTF-8", "ascii") + '# ü\nmsgid "a"\n',
@@ -143,6 +145,15 @@ def test_line_ends_and_other_encodings_stay(tmp_path: Path) -> None:
 def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         segments(PoFormat(), catalogue(tmp_path, text))
+
+
+def test_another_kind_of_unicode_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.po"
+    path.write_bytes(FULL.encode("utf-16"))
+    with pytest.raises(
+        DataError, match="the file is UTF-16, which no catalogue may be\n.*a.po\n  save it as"
+    ):
+        segments(PoFormat(), path)
 
 
 def test_an_empty_catalogue_has_nothing(tmp_path: Path) -> None:

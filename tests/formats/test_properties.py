@@ -79,5 +79,8 @@ def test_any_file_comes_back(tmp_path_factory: pytest.TempPathFactory, text: str
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no text, or more than .* bytes\n.*a.properties\n  save it as UTF-8"):
+    with pytest.raises(
+        DataError,
+        match="the file is UTF-16, or no text: it has zero bytes\n.*a.properties\n  save it as UTF-8",
+    ):
         segments(PropertiesFormat(), file(tmp_path, b"a=\0"))

@@ -72,5 +72,5 @@ def test_a_broken_unit_is_named_and_the_others_are_read(body: str, message: str)
 def test_a_file_that_is_cut_off_gives_what_it_has() -> None:
     reading = read_tmx([f"<tmx><body>{tu(en='a')}<tu>".encode()], "f")
     assert next(reading).texts == {"en": "a"}
-    with pytest.raises(DataError, match="not well-formed XML: no element found"):
+    with pytest.raises(DataError, match="the XML is broken: no element found"):
         next(reading)

@@ -52,7 +52,7 @@ def test_another_format_is_named() -> None:
 
 
 def test_a_text_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("jumok.formats.xml_events.MOST_TEXT", 3)
+    monkeypatch.setattr("jumok.formats.xml_units.MOST_TEXT", 3)
     with pytest.raises(DataError, match="a text of more than 3 characters") as caught:
         read("<xliff><file><trans-unit><source>long</source></trans-unit></file></xliff>")
     assert caught.value.where == "f, unit 1 (line 1)"

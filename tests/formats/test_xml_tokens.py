@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import DataError
+from jumok.formats import xml_tokens
 from jumok.formats.xml_tokens import CHUNK, XmlReader, XmlToken
 
 PARTS = st.recursive(
@@ -84,3 +85,24 @@ def test_a_declaration_elsewhere_is_never_fetched(tmp_path: Path) -> None:
     tokens = read(tmp_path / "a.xml", data)
     assert "".join(token.text for token in tokens) == "a  b"
     assert b"&name;" in [token.raw for token in tokens]
+
+
+def test_what_stands_before_a_fault_is_given(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(b"<r><a>x</a><b>y</r>")
+    tokens, found = XmlReader(tmp_path / "a.xml").tokens(), list[XmlToken]()
+    with pytest.raises(DataError, match="mismatched tag"):
+        found.extend(token for token in tokens)
+    assert [(token.kind, token.name or token.text) for token in found] == [
+        ("start", "r"),
+        ("start", "a"),
+        ("text", "x"),
+        ("end", "a"),
+        ("start", "b"),
+        ("text", "y"),
+    ]
+
+
+def test_a_tag_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(xml_tokens, "MOST_MARKUP", 1 << 20)
+    with pytest.raises(DataError, match="a tag or comment of more than 1 MiB\n.*line 2"):
+        read(tmp_path / "a.xml", b"<r>\n<a b='" + b"c" * (3 << 20))

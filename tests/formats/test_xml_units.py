@@ -1,11 +1,24 @@
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from jumok.errors import LimitError
+from jumok.errors import DataError, LimitError
 from jumok.formats import xml_units
 from jumok.formats.xml_tokens import XmlReader, XmlToken
-from jumok.formats.xml_units import Element, base, child, children, collect, raw_of, space_before
+from jumok.formats.xml_units import (
+    CorpusXml,
+    Element,
+    base,
+    child,
+    children,
+    collect,
+    raw_of,
+    space_before,
+    text_of,
+)
 
 
 def unit(tmp_path: Path, data: str) -> Element:
@@ -34,3 +47,71 @@ def test_a_unit_without_end_of_sense_is_refused(tmp_path: Path, monkeypatch: pyt
 
 def test_regions_are_one_language() -> None:
     assert base("de-AT") == base("DE_ch") == "de"
+
+
+@given(
+    texts=st.lists(st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=8), max_size=5),
+    block=st.integers(1, 9),
+    encoding=st.sampled_from(["utf-8", "utf-16"]),
+)
+def test_blocks_change_nothing(texts: list[str], block: int, encoding: str) -> None:
+    root = ElementTree.Element("r")
+    for text in texts:
+        ElementTree.SubElement(root, "t").text = text
+    data = ElementTree.tostring(root, encoding)
+    blocks = [data[place : place + block] for place in range(0, len(data), block)]
+    found = list[str]()
+    for token in CorpusXml("f", blocks).tokens_below("r"):
+        if token.kind == "start":
+            found.append("")
+        elif token.kind == "text":
+            found[-1] += token.text
+    assert found == ["", *texts]
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "where"),
+    [
+        (b"<r><a></r>", "the XML is broken: mismatched tag, column 9", "f:1"),
+        (b"<r>\n<a>", "the XML is broken: no element found", "f:2"),
+        (b"<r>&nope;</r>", "the XML is broken: undefined entity", "f:1"),
+        (b'<!DOCTYPE r [<!ENTITY % a "b">]><r/>', "the file declares an entity, 'a'", "f:1"),
+        (b"<html/>", "the file begins with <html>, not with <r>", "f:1"),
+        (b"", "the file is empty, or has no XML in it", "f:1"),
+        (b"\xff\xfe<", "the XML is broken", "f:1"),
+        (b'<?xml version="1.0" encoding="nope"?><r/>', "cannot read the XML: unknown encoding", "f:1"),
+        (b"<r>" * 201, "elements are nested more than 200 deep", "f:1"),
+    ],
+)
+def test_what_is_refused_in_a_corpus(data: bytes, message: str, where: str) -> None:
+    with pytest.raises(DataError) as caught:
+        list(CorpusXml("f", [data]).tokens_below("r"))
+    assert message in caught.value.message
+    assert (caught.value.where, caught.value.code) == (where, "bad_xml")
+    assert caught.value.hint
+
+
+def test_a_bomb_of_entities_is_refused_at_its_first_entity() -> None:
+    lines = ['<!DOCTYPE r [<!ENTITY a0 "lol">']
+    lines += [f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12)]
+    with pytest.raises(DataError, match="the file declares an entity, 'a0'") as caught:
+        list(CorpusXml("f", ["\n".join([*lines, "]><r>&a11;</r>"]).encode()]).tokens_below("r"))
+    assert caught.value.where == "f:1"
+
+
+def test_codes_are_no_text_and_texts_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(data: str) -> str:
+        reader = CorpusXml("f", [data.encode()])
+        tokens = reader.tokens()
+        start = next(token for token in tokens if token.kind == "start")
+        bad = lambda message, line: DataError(message, where=f"unit 1 (line {line})")  # noqa: E731
+        return text_of(collect(start, tokens, reader), frozenset({"ph"}), reader, bad)
+
+    assert said("<r>a<ph>x<b/><ph>y</ph></ph>b<hi>c</hi><cp/>d &amp;&#65;<!-- & --><![CDATA[&e;]]></r>") == (
+        "abc d &A&e;"
+    )
+    with pytest.raises(DataError, match="&nbsp; is not declared\n.*f:2\n  write the character itself"):
+        said('<!DOCTYPE r SYSTEM "x.dtd">\n<r>a&nbsp;b</r>')
+    monkeypatch.setattr(xml_units, "MOST_TEXT", 10)
+    with pytest.raises(DataError, match="a text of more than 10 characters\n  unit 1"):
+        said(f"<r>{'a' * 11}</r>")

@@ -14,6 +14,7 @@ from jumok.errors import DataError
 from jumok.images.read import data_of_url
 from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
+from jumok.server.gates.middleware import RequestId
 from jumok.server.gates.problems import Problem
 from jumok.server.services import Services, StreamPlaces, Turns, answer_in_time
 from jumok.server.settings import ModelNotes, ServerSettings
@@ -141,3 +142,20 @@ def test_no_client_can_have_a_file_opened(tmp_path: Path) -> None:
             served.translate(str(file))
     finally:
         services.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "waits"), [("/v1/translate", True), ("/translate", True), ("/v1/documents/1/events", False)]
+)
+def test_documents_give_way_from_the_first_byte_to_the_last(
+    services: Services, path: str, *, waits: bool
+) -> None:
+    seen = list[bool]()
+
+    async def app(*_: Any) -> None:
+        seen.append(services._someone_waits())
+
+    scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+    asyncio.run(RequestId(app, services)(scope, cast(Any, None), cast(Any, None)))
+    assert seen == [waits]
+    assert not services._someone_waits()

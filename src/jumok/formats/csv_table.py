@@ -5,20 +5,18 @@ a header then, or `csv:2` by number, counted from one, when every row is data.
 """
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, ClassVar
 
 from jumok.errors import ConfigError, DataError, nearest
+from jumok.formats.csv_rows import HINT, CsvLines, csv_rows, delimiter_of
 from jumok.formats.encoding import encoded_lines
 from jumok.formats.messages import ask
 from jumok.formats.segments import Languages, MarkedText, Segment
 from jumok.formats.walk import Walk, segments_on, write_whole
-
-LONGEST = 1 << 20
-"""Characters of a row."""
-MARKS = ",;\t|"
 
 
 @dataclass(frozen=True)
@@ -43,9 +41,9 @@ class CsvFormat:
 
     def walk(self, path: Path, lines: Iterator[str]) -> Walk:
         """Row by row."""
-        mark, chosen = self.mark, frozenset[int]()
-        for number, row in rows(path, lines, quoted=not self.mark):
-            mark = mark or mark_of(row)
+        first = next(lines, "")
+        mark, chosen = self.mark or delimiter_of(first), frozenset[int]()
+        for number, row in rows(path, chain([first] if first else [], lines), mark, quoted=not self.mark):
             cells = cells_of(row, mark)
             if not chosen:
                 chosen, header = self.chosen(path, [value(cell) for cell in cells])
@@ -98,39 +96,25 @@ class TsvFormat(CsvFormat):
     mark: ClassVar[str] = "\t"
 
 
-def rows(path: Path, lines: Iterator[str], *, quoted: bool) -> Generator[tuple[int, str], None, None]:
-    """Rows with their numbers as lines; a quoted cell may go over several."""
-    row, begun = "", 1
-    for number, line in enumerate(lines, start=1):
-        begun = begun if row else number
-        row += line
-        if len(row) > LONGEST:
-            hint = "a quotation mark is missing there, or it is no table"
-            where = f"{path}, line {begun}"
-            raise DataError(
-                f"a row of more than {LONGEST:,} characters", where=where, hint=hint, code="broken_csv"
-            )
-        if not quoted or row.count('"') % 2 == 0:
-            yield begun, row
-            row = ""
-    if row:
-        hint = 'close the quotation; a quotation mark inside of one is written ""'
-        raise DataError(
-            "a quoted cell never ends", where=f"{path}, line {begun}", hint=hint, code="broken_csv"
-        )
-
-
-def mark_of(row: str) -> str:
-    """What stands between cells: the sign that the first row has most of, outside of quotes."""
-    plain = re.sub(r'"(?:[^"]|"")*"', "", row)
-    return max(MARKS, key=plain.count)
+def rows(path: Path, lines: Iterable[str], mark: str, *, quoted: bool) -> Iterator[tuple[int, str]]:
+    """Rows as they are written, with the numbers of their lines; a quoted cell may go over several."""
+    if not quoted:
+        yield from enumerate(lines, start=1)
+        return
+    for row in csv_rows(CsvLines(lines), mark, strict=False):
+        fault, hint = row.fault, HINT
+        if not fault and mark.join(cells_of(row.raw, mark)) != row.raw.rstrip("\r\n"):
+            fault = "a quoted cell never ends"
+            hint = 'close the quotation; a quotation mark inside of one is written ""'
+        if fault:
+            raise DataError(fault, where=f"{path}, line {row.line}", hint=hint, code="broken_csv")
+        yield row.line, row.raw
 
 
 def cells_of(row: str, mark: str) -> list[str]:
-    """The cells of a row as they are written."""
-    return re.findall(
-        rf'(?:^|(?<={re.escape(mark)}))(?:"(?:[^"]|"")*"[^{mark}]*|[^{mark}]*)', row.rstrip("\r\n")
-    )
+    """The cells of a row as they are written; of a quotation that never ends there is none."""
+    cell = rf'"(?:[^"]|"")*"[^{mark}]*|(?!")[^{mark}]*'
+    return re.findall(rf"(?:^|(?<={re.escape(mark)}))(?:{cell})", row.rstrip("\r\n"))
 
 
 def value(cell: str) -> str:

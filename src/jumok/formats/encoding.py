@@ -55,7 +55,9 @@ def _lines(path: Path, encoding: Encoding) -> Iterator[str]:
                 number += 1
                 yield line
         except UnicodeDecodeError as error:
-            raise not_text(path, encoding, error, f"behind line {number}") from None
+            whole = error.object[: error.start].decode(encoding.name, "replace")
+            line = number + 1 + whole.count("\n")
+            raise not_text(path, encoding, error, f"line {line}") from None
 
 
 def read_text(path: Path) -> tuple[Encoding, str]:

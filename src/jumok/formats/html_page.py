@@ -43,6 +43,8 @@ DESCRIPTIONS = frozenset(
 RIGHT_TO_LEFT = frozenset({"ar", "arc", "dv", "fa", "he", "ku", "ps", "sd", "ug", "ur", "yi"})
 _READABLE = re.compile("|".join([*READ, "content", "value"]), re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\n\r\f]+")
+_BLANK = " \t\n\r\f"
+_BLANKS = ("&#9;", "&#10;", "&#13;", "&#32;")
 _CHARSET = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 
 
@@ -252,7 +254,10 @@ def split_space(items: list[tuple[HtmlToken, str]], *, last: bool) -> tuple[str,
     if not items or items[0][0].kind != "text":
         return "", items
     token, raw = items[0]
-    inner = raw.rstrip(" \t\n\r\f") if last else raw.lstrip(" \t\n\r\f")
+    inner = raw.rstrip(_BLANK) if last else raw.lstrip(_BLANK)
+    while any(inner.endswith(one) if last else inner.startswith(one) for one in _BLANKS):
+        cut = inner.rindex("&") if last else inner.index(";") + 1
+        inner = inner[:cut].rstrip(_BLANK) if last else inner[cut:].lstrip(_BLANK)
     space = raw[len(inner) :] if last else raw[: len(raw) - len(inner)]
     kept = replace(token, begin=token.begin + (0 if last else len(space)))
     return space, [(kept, inner), *items[1:]] if inner else items[1:]

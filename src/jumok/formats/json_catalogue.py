@@ -87,6 +87,9 @@ def walk(path: Path, text: str, notes: str) -> Walk:
 
 def check(path: Path, text: str) -> None:
     """DataError: this is no JSON."""
+    if not text.strip():
+        hint = "a catalogue without texts is {}"
+        raise DataError("the file is empty", where=str(path), hint=hint, code="empty")
     hint = "mend it there; comments and commas at the end of a list are no JSON"
     try:
         json.loads(text)

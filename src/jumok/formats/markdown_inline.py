@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MARK = re.compile(r"\[\^[^\]\s]+\]|\A\[[ xX]\](?=\s)|\[![A-Z]+\]")
 """A footnote's mark, the box of a task, a note's kind: no words."""
+_KIND = re.compile(r"\[![A-Z]+\]")  # of a note: it has a line of its own
 _BREAK = re.compile(r"[ \t]*\\?\n[ \t]*")
 _ADDRESS = re.compile(r"<[^<>\s]*>")
 _LABEL_END = re.compile(r"\]\[((?:\\.|[^\[\]\\])*)\]")
@@ -26,7 +27,10 @@ _LINK_END = re.compile(
     re.DOTALL,
 )
 _BLOCK = re.compile(r"(?=#{1,6}(?:\s|$)|[-+*](?:\s|$)|>|[=-]+\s*$|~~~)|(?<=\d)(?=[.)](?:\s|$))")
-_SPECIAL = re.compile(r"\\(?=[!-/:-@\[-`{-~])|`|\*|_|~~|<(?=[a-zA-Z/!?])|&(?=#?\w+;)|\](?=[(\[:])")
+_SPECIAL = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~])|`|\*|_|~~|<(?=[a-zA-Z/!?])|&(?=#?\w+;)|\](?=[(\[:])"
+    r"|\[(?=\^[^\]\s]+\]|![A-Z]+\])|\A\[(?=[ xX]\]\s)"
+)
 
 
 class NotFoundError(ValueError):
@@ -153,10 +157,10 @@ class InlineWalk:
             case "text_special":
                 self.expect(token.markup)
                 self.builder.add(token.content)
-            case "softbreak":
+            case "softbreak" if not _KIND.fullmatch(self.content, self.begin, self.place):
                 self.expect_match(_BREAK)
                 self.builder.add(" ")
-            case "hardbreak":
+            case "softbreak" | "hardbreak":
                 end = self.place
                 self.expect_match(_BREAK)
                 self.end_run(end, self.place)

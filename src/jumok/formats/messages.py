@@ -142,6 +142,12 @@ def _closing(text: str, place: int) -> int | None:
 
 def read_catalogue(path: Path) -> tuple[Encoding, str]:
     """A catalogue as text. DataError: it is too large to be one, or is no text."""
+    check_size(path)
+    return read_text(path)
+
+
+def check_size(path: Path) -> None:
+    """DataError: a file is too large to be read whole."""
     size = path.stat().st_size
     if size > MOST_BYTES:
         raise DataError(
@@ -150,4 +156,3 @@ def read_catalogue(path: Path) -> tuple[Encoding, str]:
             hint="divide it into several files",
             code="too_large",
         )
-    return read_text(path)

@@ -13,16 +13,12 @@ from jumok.errors import DataError
 from jumok.formats.encoding import Encoding, encoding_of
 from jumok.formats.messages import ask
 from jumok.formats.plural_forms import singular_form
+from jumok.formats.po_entries import SIGNS, PoEntry, po_entries
 from jumok.formats.segments import Languages, MarkedText, Segment
 from jumok.formats.walk import Walk, segments_on, write_whole
 
 WIDTH = 77
-_LINE = re.compile(
-    r'(?P<key>msgctxt|msgid_plural|msgid|msgstr(?:\[(?P<form>\d{1,2})\])?)?\s*"(?P<text>(?:[^"\\]|\\.)*)"\s*'
-)
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|([0-7]{1,3})|(.))", re.DOTALL)
-_SIGNS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
-_WRITTEN = {ord(sign): f"\\{letter}" for letter, sign in _SIGNS.items()} | {
+_WRITTEN = {ord(sign): f"\\{letter}" for letter, sign in SIGNS.items()} | {
     ord("\\"): "\\\\",
     ord('"'): '\\"',
 }
@@ -48,19 +44,18 @@ class PoFormat:
         write_whole(walk(path, code), lambda text: out.write(code.encode(text)), answers)
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A keyword of an entry, and its string; `lines` is where it stands among those of the entry."""
-
-    key: str
-    text: str
-    lines: range
-
-
 def encoding(path: Path) -> Encoding:
     """What the header says, or UTF-8. DataError: nobody knows that encoding."""
     with path.open("rb") as file:
         beginning = file.read(1 << 14)
+    marked = encoding_of(beginning)
+    if marked.name != "utf-8":
+        raise DataError(
+            f"the file is {marked.name[:6].upper()}, which no catalogue may be",
+            where=str(path),
+            hint="save it as UTF-8, with charset=UTF-8 in the header",
+            code="encoding",
+        )
     found = re.search(rb"charset=([\w.:-]+)", beginning)
     name = found[1].decode() if found and found[1] != b"CHARSET" else "utf-8"
     try:
@@ -70,7 +65,7 @@ def encoding(path: Path) -> Encoding:
         raise DataError(
             f"unknown charset {name!r} in the header", where=str(path), hint=hint, code="encoding"
         ) from None
-    return Encoding(name, encoding_of(beginning).mark)
+    return Encoding(name, marked.mark)
 
 
 def lines_of(path: Path, code: Encoding) -> Iterator[str]:
@@ -91,28 +86,21 @@ def lines_of(path: Path, code: Encoding) -> Iterator[str]:
 
 def walk(path: Path, code: Encoding) -> Walk:
     """Entry by entry."""
-    entry, begun, filled, singular = list[str](), 1, False, 0
-    for number, line in enumerate(lines_of(path, code), start=1):
-        stripped = line.strip()
-        if entry and (not stripped or (filled and not stripped.startswith(("msgstr", '"')))):
-            singular = yield from one_entry(entry, begun, path, singular)
-            entry, filled = [], False
-        if not stripped:
-            yield line
-            continue
-        begun = begun if entry else number
-        entry.append(line)
-        filled = filled or stripped.startswith("msgstr")
-    if entry:
-        yield from one_entry(entry, begun, path, singular)
+    singular = 0
+    for entry in po_entries(lines_of(path, code)):
+        if entry.wrong is not None:
+            raise DataError(
+                f"not a line of a catalogue: {entry.lines[entry.wrong - entry.begun].strip()[:60]!r}",
+                where=f"{path}, line {entry.wrong}",
+                hint='it has keywords with strings in quotes: msgid "…"',
+                code="broken_po",
+            )
+        singular = yield from one_entry(entry, singular)
 
 
-def one_entry(
-    lines: list[str], begun: int, path: Path, singular: int
-) -> Generator[Segment | str, MarkedText | None, int]:
+def one_entry(entry: PoEntry, singular: int) -> Generator[Segment | str, MarkedText | None, int]:
     """An entry with its comments; its strings are asked for. Gives back the number of the singular form."""
-    fields = fields_of(lines, begun, path)
-    texts = {field.key: field.text for field in fields}
+    fields, lines, texts = entry.fields, entry.lines, entry.texts
     if not texts.get("msgid"):
         yield "".join(lines)
         rule = re.search(r"Plural-Forms:([^\n]*)", texts.get("msgstr", ""))
@@ -125,7 +113,7 @@ def one_entry(
         key = "msgid" if form is None or form == singular or "msgid_plural" not in texts else "msgid_plural"
         if form == 0 and "msgid_plural" in texts and sum(one.key.startswith("msgstr") for one in fields) == 1:
             key = "msgid_plural"  # a language with one form for all numbers
-        place = f"line {begun + field.lines.start}"
+        place = f"line {entry.begun + field.lines.start}"
         answer = yield from ask(texts[key], place, field.text or None)
         if answer is not None:
             source = next(one for one in fields if one.key == key)
@@ -134,37 +122,13 @@ def one_entry(
             )
             lines[field.lines.start] = new
             for other in field.lines[1:]:
-                lines[other] = ""
+                if not lines[other].lstrip().startswith("#"):
+                    lines[other] = ""
             changed = True
     if changed:
-        lines[:] = [_unmarked(line) for line in lines]
+        lines = [_unmarked(line) for line in lines]
     yield "".join(lines)
     return singular
-
-
-def fields_of(lines: list[str], begun: int, path: Path) -> list[Field]:
-    """The keywords of an entry. DataError: a line that belongs to none."""
-    found: list[tuple[str, int, list[str]]] = []
-    for place, line in enumerate(lines):
-        if line.lstrip().startswith("#"):
-            continue
-        match = _LINE.fullmatch(line.strip())
-        if match is None or (match["key"] is None and not found):
-            raise DataError(
-                f"not a line of a catalogue: {line.strip()[:60]!r}",
-                where=f"{path}, line {begun + place}",
-                hint='it has keywords with strings in quotes: msgid "…"',
-                code="broken_po",
-            )
-        if match["key"]:
-            found.append((match["key"], place, [match["text"]]))
-        else:
-            found[-1][2].append(match["text"])
-    ends = [place for _, place, _ in found[1:]] + [len(lines)] * bool(found)
-    return [
-        Field(key, unescaped("".join(texts)), range(place, min(end, place + len(texts))))
-        for (key, place, texts), end in zip(found, ends, strict=True)
-    ]
 
 
 def end_of(line: str) -> str:
@@ -178,17 +142,6 @@ def _unmarked(line: str) -> str:
         return line
     rest = _FUZZY.sub("", line)
     return rest if rest.strip() != "#" else ""
-
-
-def unescaped(text: str) -> str:
-    """A string without its backslashes."""
-
-    def sign(found: re.Match[str]) -> str:
-        if found[1] or found[2]:
-            return chr(int(found[1], 16) if found[1] else int(found[2], 8))
-        return _SIGNS.get(found[3], found[3])
-
-    return _ESCAPE.sub(sign, text)
 
 
 def written(key: str, text: str, *, wrapped: bool, end: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, ClassVar
 
 from jumok.errors import DataError
-from jumok.formats.messages import MOST_BYTES, ask
+from jumok.formats.messages import ask, check_size
 from jumok.formats.segments import Languages, MarkedText, Segment
 from jumok.formats.walk import Walk, segments_on, write_whole
 
@@ -46,11 +46,12 @@ class PropertiesFormat:
 
 def text_of(path: Path) -> tuple[str, Callable[[str], bytes]]:
     """The file as text, and how text becomes bytes of it. DataError: too large, or with zero bytes."""
-    data = path.read_bytes() if path.stat().st_size <= MOST_BYTES else b"\0"
+    check_size(path)
+    data = path.read_bytes()
     if b"\0" in data:
-        hint = "save it as UTF-8"
+        hint = "save it as UTF-8 or Latin-1: no other encoding is known of such files"
         raise DataError(
-            f"no text, or more than {MOST_BYTES:,} bytes", where=str(path), hint=hint, code="encoding"
+            "the file is UTF-16, or no text: it has zero bytes", where=str(path), hint=hint, code="encoding"
         )
     if not data.isascii():
         try:

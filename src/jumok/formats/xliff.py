@@ -33,8 +33,13 @@ ROLES: Mapping[str, Role] = {
     "em": "end",
 }
 ITS = "http://www.w3.org/2005/11/its"
-UNTRANSLATED = frozenset({"new", "needs-translation", "initial"})
+UNTRANSLATED = frozenset({"new", "needs-translation", "needs-l10n", "initial"})
 """States of a target that is none yet."""
+SIDES: Mapping[str, tuple[str, str]] = {
+    "file": ("source-language", "target-language"),
+    "xliff": ("srcLang", "trgLang"),
+}
+"""Which element says which languages a file has: of version 1, and of 2."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +79,7 @@ class XliffFormat(SplicedFormat):
 
     def with_languages(self, token: XmlToken, reader: XmlReader) -> bytes:
         """The start of a file, which says from which language into which."""
-        names = {"file": ("source-language", "target-language"), "xliff": ("srcLang", "trgLang")}
-        source, target = names.get(token.local, ("", ""))
+        source, target = SIDES.get(token.local, ("", ""))
         if source not in token.attributes:  # not the element, or not the version, that says so
             return token.raw
         check_language(reader, token, source, self.languages.source)
@@ -101,14 +105,27 @@ def is_shut(token: XmlToken) -> bool:
 def unit_pieces(unit: Element, reader: XmlReader) -> Iterator[Piece]:
     """A unit of either version: 2 has its segments inside."""
     where = f"unit {unit[0].attributes.get('id', '?')}, line {unit[0].line}"
+    for part in parts_of(unit):
+        yield part.raw if isinstance(part, XmlToken) else XliffUnit(part, reader, where).piece()
+
+
+def parts_of(unit: Element) -> Iterator[XmlToken | Element]:
+    """What has a source and a target in a unit, whole, and the tokens of everything else."""
     if unit[0].local == "trans-unit":
-        yield XliffUnit(unit, reader, where).piece()
+        yield unit
         return
-    yield unit[0].raw
+    yield unit[0]
     for part in children(unit):
-        whole = isinstance(part, XmlToken) or part[0].local != "segment"
-        yield raw_of(part) if whole else XliffUnit(part, reader, where).piece()  # type: ignore[arg-type]
-    yield unit[-1].raw
+        if isinstance(part, XmlToken) or part[0].local == "segment":
+            yield part
+        else:
+            yield from part
+    yield unit[-1]
+
+
+def is_done(element: Element, target: Element) -> bool:
+    """Whether a target is a translation already, by what is said of it and of its unit or segment."""
+    return not {one[0].attributes.get("state") for one in (element, target)} & UNTRANSLATED
 
 
 @dataclass(frozen=True)
@@ -129,8 +146,7 @@ class XliffUnit:
         marked, known = inline_of(content(source), self.reader, ROLES), None
         if target is not None:
             found = inline_of(content(target), self.reader, ROLES)
-            state = target[0].attributes.get("state") or self.element[0].attributes.get("state")
-            known = found if found.text.strip() and state not in UNTRANSLATED else None
+            known = found if found.text.strip() and is_done(self.element, target) else None
         return Hole(Segment(marked, self.where, known), raw, self.fill)
 
     def fill(self, answer: MarkedText) -> bytes:

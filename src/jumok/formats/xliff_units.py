@@ -1,17 +1,15 @@
-"""XLIFF 1.2 and 2: units with a source, and a target where someone has translated it."""
+"""XLIFF as a corpus: units with a source, and a target where someone has translated it."""
 
 from collections.abc import Iterable, Iterator
 
 from jumok.errors import DataError
-from jumok.formats.tmx_units import language_tag
 from jumok.formats.units import NamedTexts
-from jumok.formats.xml_events import TextCollector, xml_events
+from jumok.formats.xliff import SIDES, is_done, parts_of
+from jumok.formats.xml_tokens import XmlToken
+from jumok.formats.xml_units import CorpusXml, Element, child, children, collect, language_tag, text_of
 
 CODES = frozenset({"bpt", "ept", "it", "ph"})
 """Inline elements of XLIFF 1.2 that hold markup of the original; those of 2 are empty."""
-ASIDE = frozenset({"alt-trans", "seg-source", "ignorable", "matches", "notes", "originalData", "glossary"})
-"""Elements whose sources and targets are proposals, copies or what stands between sentences."""
-NOT_DONE = frozenset({"new", "needs-translation", "needs-l10n", "initial"})
 
 
 def read_xliff(blocks: Iterable[bytes], name: str) -> Iterator[NamedTexts]:
@@ -19,41 +17,34 @@ def read_xliff(blocks: Iterable[bytes], name: str) -> Iterator[NamedTexts]:
 
     DataError: the XML is broken from some place on.
     """
-    number, aside, done = 0, 0, True
-    languages, texts = ["", ""], {"source": "", "target": ""}
-    collector: TextCollector | None = None
+    reader, number, languages = CorpusXml(name, blocks), 0, ("", "")
+    tokens = reader.tokens_below("xliff")
+    for token in tokens:
+        if token.kind != "start":
+            continue
+        if token.local in SIDES:
+            names = SIDES[token.local]
+            source, target = (language_tag(token.attributes.get(one, "")) for one in names)
+            languages = source or languages[0], target or languages[1]
+        elif token.local in ("unit", "trans-unit"):
+            for part in parts_of(collect(token, tokens, reader)):
+                if not isinstance(part, XmlToken):
+                    number += 1
+                    yield NamedTexts(number, texts_of(part, languages, number, reader))
 
-    def bad(message: str) -> DataError:
-        where = f"{name}, unit {number} (line {event.line})"
+
+def texts_of(element: Element, languages: tuple[str, str], number: int, reader: CorpusXml) -> dict[str, str]:
+    """The source and the target of a unit or a segment."""
+
+    def bad(message: str, line: int) -> DataError:
+        where = f"{reader.path}, unit {number} (line {line})"
         hint = "a unit has a <source>, and a <target> with its translation"
         return DataError(message, where=where, hint=hint, code="bad_unit")
 
-    for event in xml_events(blocks, name, "xliff"):
-        match event.kind, event.name:
-            case "end", "source" | "target" if collector:
-                texts[event.name], collector = collector.text, None
-            case _ if collector:
-                collector.take(event)
-            case _, place if place in ASIDE:
-                aside += 1 if event.kind == "start" else -1
-            case _ if aside:
-                pass
-            case "start", "xliff" | "file":
-                found = language_tag(event, "source-language", "srcLang")
-                other = language_tag(event, "target-language", "trgLang")
-                languages = [found or languages[0], other or languages[1]]
-            case "start", "trans-unit" | "segment":
-                number, done = number + 1, event.attribute("state") not in NOT_DONE
-                texts = {"source": "", "target": ""}
-            case "start", "source" | "target":
-                done = done and event.attribute("state") not in NOT_DONE
-                collector = TextCollector(CODES, bad)
-            case "end", "trans-unit" | "segment":
-                yield NamedTexts(number, _by_language(languages, texts, done=done))
-
-
-def _by_language(languages: list[str], texts: dict[str, str], *, done: bool) -> dict[str, str]:
-    source, target = languages[0] or "source", languages[1] or "target"
-    if source == target:
-        source, target = "source", "target"
-    return {source: texts["source"], target: texts["target"] if done else ""}
+    parts = children(element)
+    source, target = child(parts, "source"), child(parts, "target")
+    texts = [text_of(one, CODES, reader, bad) if one else "" for one in (source, target)]
+    names = languages[0] or "source", languages[1] or "target"
+    if names[0] == names[1]:
+        names = "source", "target"
+    return {names[0]: texts[0], names[1]: texts[1] if target and is_done(element, target) else ""}

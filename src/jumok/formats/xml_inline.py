@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
@@ -98,7 +97,7 @@ def with_attributes(token: XmlToken, reader: XmlReader, values: Mapping[str, str
 def opened(token: XmlToken, reader: XmlReader) -> XmlToken:
     """The start of an element without content as that of one with content: `<a>` for `<a/>`."""
     raw = reader.decode(token.raw)
-    return replace(token, raw=reader.encode(raw[:-2].rstrip() + ">")) if raw.endswith("/>") else token
+    return token._replace(raw=reader.encode(raw[:-2].rstrip() + ">")) if raw.endswith("/>") else token
 
 
 def content(element: Sequence[XmlToken]) -> Sequence[XmlToken]:

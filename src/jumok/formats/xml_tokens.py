@@ -5,9 +5,10 @@ small file becomes a large one, or someone else's. What is not changed can be wr
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Literal, Protocol
+from types import MappingProxyType
+from typing import Literal, NamedTuple, Protocol
 from xml.parsers import expat
 
 from jumok.errors import DataError
@@ -15,6 +16,9 @@ from jumok.formats.encoding import encoding_of
 
 CHUNK = 1 << 16
 MOST_DEPTH = 1000
+MOST_MARKUP = 16 << 20
+"""Bytes of a single tag or comment."""
+NO_ATTRIBUTES: Mapping[str, str] = MappingProxyType({})
 Kind = Literal["start", "end", "text", "cdata", "other"]
 
 
@@ -26,8 +30,7 @@ class SupportsRead(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class XmlToken:
+class XmlToken(NamedTuple):
     """A tag, a stretch of text, or anything else: comments, declarations, references that nobody knows."""
 
     kind: Kind
@@ -35,14 +38,14 @@ class XmlToken:
     raw: bytes = b""
     """As it stands in the file; of `<a/>` all belongs to the start, and nothing to the end."""
     name: str = ""
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = NO_ATTRIBUTES
     text: str = ""
     """Of text, with references resolved."""
 
     @property
     def local(self) -> str:
         """The name without its prefix."""
-        return self.name.rsplit(":", 1)[-1]
+        return self.name.rpartition(":")[2]
 
 
 class XmlReader:
@@ -63,7 +66,8 @@ class XmlReader:
         self.path, self._file, self._namespaces, self._deepest = path, file, namespaces, depth
         self.encoding = "utf-8"
         self._mark = ""
-        self._found: list[tuple[int, XmlToken]] = []
+        self._found: list[FoundToken] = []
+        self._fault: DataError | None = None
         self._depth = 0
 
     def tokens(self) -> Iterator[XmlToken]:
@@ -75,6 +79,7 @@ class XmlReader:
             yield from self._tokens(file)
 
     def _tokens(self, file: SupportsRead) -> Iterator[XmlToken]:
+        """Those before a fault, and then the fault."""
         parser = self._parser()
         waiting, first = b"", 0  # bytes that no finished token has, and where they stand in the file
         while True:
@@ -84,18 +89,25 @@ class XmlReader:
             self._parse(parser, chunk)
             waiting += chunk
             found = self._found
-            if not chunk:
-                found.append((first + len(waiting), XmlToken("other", 0)))
+            if self._fault:
+                found.append(nothing(max([parser.CurrentByteIndex, *(one[0] for one in found[-1:])])))
+            elif not chunk:
+                found.append(nothing(first + len(waiting)))
             if found and found[0][0] > first:
-                found.insert(0, (first, XmlToken("other", 1)))
-            for (begin, token), (end, _) in zip(found, found[1:], strict=False):
-                yield replace(token, raw=waiting[begin - first : end - first])
+                found.insert(0, nothing(first))
+            for (begin, kind, line, name, attributes, text), (end, *_) in pairwise(found):
+                yield XmlToken(kind, line, waiting[begin - first : end - first], name, attributes, text)
+            if self._fault:
+                raise self._fault
             if found:
                 last = found[-1][0]
                 waiting, first = waiting[last - first :], last
                 del found[:-1]
             if not chunk:
                 return
+            if len(waiting) > MOST_MARKUP:
+                size = f"a tag or comment of more than {MOST_MARKUP >> 20} MiB"
+                raise self.broken(size, parser.CurrentLineNumber, HINT)
 
     def decode(self, raw: bytes) -> str:
         """Bytes of the file as text."""
@@ -123,24 +135,30 @@ class XmlReader:
             message = f"the XML is broken: {reason}, column {error.offset + 1}"
             if error.code == EMPTY and not parser.CurrentByteIndex > 0:
                 message = "the file is empty, or has no XML in it"
-            raise self.broken(message, error.lineno, "correct the file: it is not read any further") from None
+            self._fault = self.broken(message, error.lineno, HINT)
         except (LookupError, ValueError) as error:
-            raise self.broken(f"cannot read the XML: {error}", 1, "save it as UTF-8") from None
+            self._fault = self.broken(f"cannot read the XML: {error}", 1, "save it as UTF-8")
+        except DataError as error:  # of a handler
+            self._fault = error
 
     def _parser(self) -> expat.XMLParserType:
         parser = expat.ParserCreate(namespace_separator=" " if self._namespaces else None)
 
+        found = self._found
+
         def add(
-            kind: Kind, name: str = "", attributes: Mapping[str, str] | None = None, text: str = ""
+            kind: Kind, name: str = "", attributes: Mapping[str, str] = NO_ATTRIBUTES, text: str = ""
         ) -> None:
-            token = XmlToken(kind, parser.CurrentLineNumber, b"", name, attributes or {}, text)
-            self._found.append((parser.CurrentByteIndex, token))
+            found.append((parser.CurrentByteIndex, kind, parser.CurrentLineNumber, name, attributes, text))
+
+        def add_text(text: str) -> None:
+            found.append((parser.CurrentByteIndex, "text", parser.CurrentLineNumber, "", NO_ATTRIBUTES, text))
 
         def start(name: str, attributes: dict[str, str]) -> None:
             self._depth += 1
             if self._depth > self._deepest:
                 message = f"elements are nested more than {self._deepest} deep"
-                raise self.broken(message, parser.CurrentLineNumber)
+                raise self.broken(message, parser.CurrentLineNumber, HINT)
             add("start", name, attributes)
 
         def end(name: str) -> None:
@@ -160,7 +178,7 @@ class XmlReader:
             )
 
         parser.StartElementHandler, parser.EndElementHandler = start, end
-        parser.CharacterDataHandler = lambda text: add("text", text=text)
+        parser.CharacterDataHandler = add_text
         parser.StartCdataSectionHandler = parser.EndCdataSectionHandler = lambda: add("cdata")
         parser.DefaultHandler = lambda _: add("other")
         parser.XmlDeclHandler = declared
@@ -168,4 +186,14 @@ class XmlReader:
         return parser
 
 
+FoundToken = tuple[int, Kind, int, str, Mapping[str, str], str]
+"""A token without its bytes: where they begin comes first."""
+
+
+def nothing(place: int) -> FoundToken:
+    """What only says where another token ends, or what stands before the first."""
+    return place, "other", 1, "", NO_ATTRIBUTES, ""
+
+
+HINT = "correct the file: it is not read any further"
 EMPTY = expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]

@@ -191,6 +191,8 @@ class Services:
         """The server is stopping: new requests are refused."""
         self.running = 0
         """Requests that are being answered."""
+        self.asking = 0
+        """Those of them for a plain translation, from their first byte to the last of the answer."""
         self.tested: set[str] = set()
         """Models that have passed their self-test."""
         self._trained = deque[str]()
@@ -226,8 +228,8 @@ class Services:
             old.worker.retire()
 
     def _someone_waits(self) -> bool:
-        """Whether a plain request is being decoded."""
-        return any(served.worker.busy for served in self.models.values())
+        """Whether a plain request is being answered."""
+        return self.asking > 0 or any(served.worker.busy for served in self.models.values())
 
     def _memory(self, translator: Translator) -> TranslationMemory | None:
         """The memory for a model; one of other languages is not its own."""

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.documents.faulty import every_fault
 
 from jumok.cli.shared.document import FORMS, document_format, document_order
 from jumok.cli.translate import translate
-from jumok.errors import ConfigError, DataError
+from jumok.errors import ConfigError, Error
 from jumok.formats.known import names
 
 PAGE = '<html lang="de">\n<p>Am <b>5. Mai 2004</b></p><p>42</p></html>\n'
@@ -81,18 +82,17 @@ def test_lines_stay_lines(tmp_path: Path) -> None:
     assert [json.loads(line)["line"] for line in forms.stdout.splitlines()] == [1, 2]
 
 
-def test_bad_input_is_told_and_nothing_is_written(tmp_path: Path) -> None:
-    cases = {
-        "a.xlf": (b"<xliff version='1.2'>\n<file></xliff>", DataError, "the XML is broken: mismatched tag"),
-        "b.html": (b"<p>Gr\xfc\xdfe", DataError, "the file is not UTF-8: byte 0xfc is no character"),
-        "c.tmx": (b'<!DOCTYPE t [<!ENTITY x "y">]><tmx>&x;</tmx>', DataError, "declares an entity, 'x'"),
-    }
-    for name, (data, kind, message) in cases.items():
-        (tmp_path / name).write_bytes(data)
-        result = run("-i", str(tmp_path / name), "-o", str(tmp_path / f"out-{name}"))
-        assert isinstance(result.exception, kind)
-        assert message in str(result.exception)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(cases)
+@every_fault
+def test_a_faulty_document_is_told_and_nothing_is_written(
+    tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    form = ["--format", "txt"] if name == "a.txt" else []  # else it is a file of lines
+    result = run("-i", str(tmp_path / name), "-o", str(tmp_path / f"out-{name}"), *form)
+    assert isinstance(result.exception, Error)
+    assert re.search(said, str(result.exception), re.DOTALL)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == content
 
 
 @pytest.mark.slow

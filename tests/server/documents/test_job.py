@@ -10,11 +10,12 @@ from jumok.documents.translate import translate_document
 from jumok.formats.known import by_name
 from jumok.formats.segments import MarkedText, Segment
 from jumok.server.documents.job import (
+    BRIEF_S,
     CHARACTERS,
-    FEW,
     SEGMENTS,
     DocumentJob,
     DocumentOrder,
+    brief,
     next_block,
     source_in,
 )
@@ -72,9 +73,7 @@ def test_broken_bytes_are_told_in_the_documents_own_words(
     job.run()
     assert job.status == "failed"
     assert job.problem is not None
-    assert (
-        job.problem.sentence == "the file is not UTF-8: byte 0xff is no character, geheim.txt, behind line 0"
-    )
+    assert job.problem.sentence == "the file is not UTF-8: byte 0xff is no character, geheim.txt, line 3"
     assert str(tmp_path) not in job.problem.sentence
 
 
@@ -153,13 +152,20 @@ def test_the_translated_file_is_named_after_its_language(
 def test_blocks_are_small_and_whole() -> None:
     texts = ["a"] * (SEGMENTS + 3) + ["b" * CHARACTERS, "c" * (3 * CHARACTERS), "d"]
     segments = iter([Segment(MarkedText(text), "") for text in texts])
-    blocks = list(iter(lambda: next_block(segments, SEGMENTS), []))
+    blocks = list(iter(lambda: next_block(segments, CHARACTERS), []))
     assert [one.source.text for block in blocks for one in block] == texts
     assert [len(block) for block in blocks] == [SEGMENTS, 4, 1, 1]
 
 
-def test_while_others_ask_blocks_are_smaller(tmp_path: Path, tiny_models: dict[str, Translator]) -> None:
-    job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\n" * (SEGMENTS + 2 * FEW + 1))
+def test_while_others_ask_blocks_are_brief(
+    tmp_path: Path, tiny_models: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert brief(0, 0.0) == 1
+    assert brief(1_000, 1.0) == int(1_000 * BRIEF_S)
+    assert brief(1, 1.0) == 0  # one segment
+    assert brief(10**9, 1e-9) == CHARACTERS
+    monkeypatch.setattr("jumok.server.documents.job.BRIEF_S", 0.0)
+    job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\n" * (SEGMENTS + 3))
     seen = list[int]()
 
     def asked() -> bool:
@@ -168,7 +174,7 @@ def test_while_others_ask_blocks_are_smaller(tmp_path: Path, tiny_models: dict[s
 
     job.give_way = asked
     job.run()
-    assert seen == [0, *range(SEGMENTS, SEGMENTS + 2 * FEW + 1, FEW), SEGMENTS + 2 * FEW + 1]
+    assert seen == [0, *range(SEGMENTS, SEGMENTS + 4)]
 
 
 def test_the_gate_of_these_tests_holds(gate: DocumentGate, job: DocumentJob) -> None:

@@ -51,7 +51,7 @@ def test_a_file_is_translated_and_fetched(serve: Serve, polyglot_models: dict[st
         ({"source": "auto", "target": "xx"}, TEXT, "a.txt", "source: no model for this language"),
         ({}, b"", "a.txt", "the document is empty"),
         ({}, TEXT, "a.xyz", "format: neither the name nor the content of the file tells it"),
-        ({}, b"\xff\xff", "a.txt", "the file is not UTF-8: byte 0xff is no character, a.txt, behind line 0"),
+        ({}, b"\xff\xff", "a.txt", "the file is not UTF-8: byte 0xff is no character, a.txt, line 1"),
     ],
 )
 def test_errors_are_in_its_form(

@@ -1,12 +1,14 @@
 """`/v1/documents` on a real server: a job from its arrival to its end, and all that is refused."""
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from typing import Any
 
 import httpx2
 import pytest
+from tests.documents.faulty import every_fault
 from tests.server.conftest import Running, Serve, read_answer, wait_until
 from tests.server.documents.conftest import RAW, TEXT, DocumentGate, finished, send, translated
 
@@ -268,12 +270,21 @@ def test_the_file_is_not_there_before_its_time(client: httpx2.Client, gate: Docu
 def test_a_broken_file_fails_in_the_documents_own_words(client: httpx2.Client) -> None:
     ended = translated(client, b"a man\n\n\xff\xff", "old.txt")
     assert ended["status"] == "failed"
-    assert (
-        ended["problem"]["detail"]
-        == "the file is not UTF-8: byte 0xff is no character, old.txt, behind line 0"
-    )
+    assert ended["problem"]["detail"] == "the file is not UTF-8: byte 0xff is no character, old.txt, line 3"
     assert ended["problem"]["code"] == "encoding"
     refused(client.get(f"/v1/documents/{ended['id']}/file"), 409, "not_done", "it failed")
+
+
+@every_fault
+def test_a_faulty_document_is_told(client: httpx2.Client, name: str, content: bytes, said: str) -> None:
+    answer = send(client, content, name)
+    if not content:
+        return refused(answer, 422, "empty_document", "the document is empty")
+    problem = finished(client, answer.json()["id"])["problem"]
+    assert re.search(said, problem["detail"])
+    assert problem["status"] == 422
+    refused(client.get(f"/v1/documents/{answer.json()['id']}/file"), 409, "not_done", "it failed")
+    return None
 
 
 def test_wrong_segments(client: httpx2.Client) -> None:

@@ -30,8 +30,8 @@ log = logging.getLogger("jumok.server")
 JobStatus = Literal["waiting", "running", "done", "failed"]
 SEGMENTS, CHARACTERS = 32, 4_000
 """Of one block, at most."""
-FEW = 4
-"""Segments of one while others ask: plain requests wait no longer than for one of these."""
+BRIEF_S = 0.005
+"""Of one while others ask, by the pace so far, or one segment: nobody waits longer than for that."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,7 @@ class DocumentJob:
         self._file, self._written = 0, -1  # with so many edits
         self._began: float | None = None
         self._characters = self._translated = 0
+        self._working = 0.0  # seconds with the model
 
     @property
     def source(self) -> Path:
@@ -146,14 +147,20 @@ class DocumentJob:
         self._began = time.monotonic()
         translator = SegmentTranslator(self.order.translator, self.order.options)
         segments = iter(reader.read(self.source))
-        while block := next_block(segments, FEW if self.give_way() else SEGMENTS):
+        while block := next_block(segments, self._most()):
             self.flag.check()
+            before = time.monotonic()
             answers = translator.answers(block, self.flag.progress)
+            self._working += time.monotonic() - before
             self.rows.answer(self.done, answers)
             for segment, answer in zip(block, answers, strict=True):
                 self.counts.add(segment, answer)
                 self._translated += len(segment.source.text)
             self.done += len(block)
+
+    def _most(self) -> int:
+        """The characters of the next block."""
+        return brief(self._translated, self._working) if self.give_way() else CHARACTERS
 
     def _watched(self, segments: Iterator[Segment]) -> Iterator[Segment]:
         for segment in segments:
@@ -218,12 +225,17 @@ def bytes_in(folder: Path) -> int:
     return total
 
 
+def brief(characters: int, seconds: float) -> int:
+    """How many characters take `BRIEF_S` where so many took so long."""
+    return min(int(BRIEF_S * characters / seconds), CHARACTERS) if seconds else 1
+
+
 def next_block(segments: Iterator[Segment], most: int) -> list[Segment]:
-    """The next segments in order, few at a time; none at the end."""
+    """The next segments in order, few at a time, of about so many characters; none at the end."""
     block, size = list[Segment](), 0
-    for segment in islice(segments, most):
+    for segment in islice(segments, SEGMENTS):
         block.append(segment)
         size += len(segment.source.text)
-        if size >= CHARACTERS:
+        if size >= most:
             break
     return block

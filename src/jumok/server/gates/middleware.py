@@ -28,6 +28,8 @@ FORM, PARTS, JSON = "application/x-www-form-urlencoded", "multipart/form-data", 
 OCTETS = "application/octet-stream"
 FORM_BYTES = 64 * 1024  # that the parts of a form may have around the document in it
 PATIENCE = 4  # times the limit: so much of a body that is too large is still read
+PLAIN = ("/v1/translate", "/translate")
+"""What documents give way to."""
 PROBES = ("/health", "/health/live", "/health/ready")
 """What says nothing but whether the server works: asked by address, without a name or a key."""
 BAD_HOST = (
@@ -87,8 +89,9 @@ class RequestId:
                 headers["Referrer-Policy"] = "no-referrer"
             await send(message)
 
-        services = self.services
+        services, plain = self.services, scope["path"] in PLAIN
         services.running += 1
+        services.asking += plain
         try:
             if services.draining and not scope["path"].startswith("/health/"):
                 away = Problem(503, "draining", "the server is stopping", {"Connection": "close"})
@@ -103,6 +106,7 @@ class RequestId:
             await render(internal(), scope)(scope, receive, name_answer)
         finally:
             services.running -= 1
+            services.asking -= plain
             record(services.metrics, scope, status, time.monotonic() - began)
 
 
