@@ -15,9 +15,10 @@ demo: setup
 site: setup
 	$(BIN)/jumok site -o site
 
-# All parts, whatever fails; at the end the time of each and every failure. Parts that keep one core busy run side by side.
+# All parts, whatever fails; at the end the time of each and every failure. Parts that keep one core busy
+# or wait now and then run side by side.
 test:
-	@MAKE="$(MAKE)" $(PYTHON) scripts/run_parts.py setup+web+chromium+machines native+lint+types unit browser sanitize
+	@MAKE="$(MAKE)" $(PYTHON) scripts/run_parts.py setup+web+chromium+machines native+lint+types unit browser+sanitize
 
 setup: $(VENV)/installed
 

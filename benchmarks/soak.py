@@ -473,7 +473,7 @@ def main() -> None:
     parser.add_argument("--smoke", action="store_true", help="A few seconds.")
     arguments = parser.parse_args()
     if arguments.smoke:
-        arguments.minutes, arguments.round, arguments.texts = 0.01, 4.0, 30
+        arguments.minutes, arguments.round, arguments.texts = 0.01, 2.0, 20
     with tempfile.TemporaryDirectory() as folder:
         found = asyncio.run(soak(arguments, Path(folder)))
     print(

@@ -3,20 +3,46 @@
 `JUMOK_EXAMPLES=new pytest …` looks for inputs that were never tried.
 """
 
+import gc
 import os
+from collections.abc import Iterator
+from functools import cache
 
 import pytest
 import torch
 from hypothesis import settings
 
+from jumok.run import machine
+
 settings.register_profile("jumok", deadline=None, derandomize=os.environ.get("JUMOK_EXAMPLES") != "new")
 settings.load_profile("jumok")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected stays until the end: from then on no search for garbage goes through it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """What a test draws does not depend on who was before it."""
     torch.manual_seed(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def measured_once() -> Iterator[None]:
+    """How fast this machine is, which every training run asks, is found out by the first."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("measure_gflops", "measure_gain"):
+            patch.setattr(machine, name, cache(getattr(machine, name)))
+        yield
 
 
 @pytest.hookimpl(trylast=True)

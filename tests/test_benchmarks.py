@@ -3,8 +3,6 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from importlib import import_module
 from typing import Any
@@ -19,6 +17,7 @@ from jumok.config import TransformerConfig
 from jumok.data.batch import Batch, lay_pairs
 from jumok.models.build import build_model
 from jumok.training.step import sides_of
+from tests.processes import run_script
 from tests.test_layout import SRC
 
 ROOT = SRC.parent.parent
@@ -47,8 +46,7 @@ def test_a_measurement_runs_in_its_small_form(name: str) -> None:
     ):
         assert os.environ.get("CI") != "true", "CI needs a Chromium"
         pytest.skip("no Chromium on this machine")
-    command = [sys.executable, f"benchmarks/{name}.py", "--smoke"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    done = run_script(ROOT / "benchmarks" / f"{name}.py", "--smoke")
     assert done.returncode == 0, done.stderr
     assert re.search(FIGURES[name], done.stdout), done.stdout
 

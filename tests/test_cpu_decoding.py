@@ -19,6 +19,7 @@ import torch
 from jumok.config import DecodingConfig, TransformerConfig
 from jumok.models.build import build_model
 from jumok.native.library import available
+from tests.processes import run_script
 from tests.test_layout import SRC
 
 ROOT = SRC.parent.parent
@@ -33,14 +34,13 @@ def module(name: str) -> ModuleType:
     return import_module(f"cpu_peers.{name}")
 
 
-def smoke(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "benchmarks/cpu_decoding.py", "--smoke", *options]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+def smoke(*options: object) -> subprocess.CompletedProcess[str]:
+    return run_script(ROOT / "benchmarks" / "cpu_decoding.py", "--smoke", *options)
 
 
 @pytest.mark.slow
 def test_the_small_form_times_ours_and_finds_the_same_answers(tmp_path: Path) -> None:
-    done = smoke("--rounds", "2", "--json", str(tmp_path / "found.json"))
+    done = smoke("--rounds", "2", "--json", tmp_path / "found.json")
     assert done.returncode == 0, done.stderr
     number = r"[\d,]+ \[[\d,]+–[\d,]+\]"
     assert re.search(rf"\| torch \| {number} \| {number} \|", done.stdout), done.stdout
@@ -55,7 +55,7 @@ def test_the_small_form_times_ours_and_finds_the_same_answers(tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.skipif(not available(), reason="no native library")
 def test_the_picture_of_growth_is_drawn_from_a_run(tmp_path: Path) -> None:
-    done = smoke("--growth", "--rounds", "1", "--json", str(tmp_path / "grown.json"))
+    done = smoke("--growth", "--rounds", "1", "--json", tmp_path / "grown.json")
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "grown.json").read_text(encoding="utf-8"))["rows"]
     assert {(row["cell"]["length"], row["cell"]["batch"]) for row in rows} == {

@@ -19,6 +19,7 @@ from jumok.decoding.translator import load
 from jumok.models.build import build_model
 from jumok.settings import check_given
 from jumok.training.step import sides_of
+from tests.processes import run_script
 
 ROOT = Path(__file__).parent.parent
 
@@ -170,9 +171,8 @@ def test_the_built_in_transformer_learned_places_of_the_target(script: Any) -> N
 @pytest.mark.slow
 def test_an_experiment_runs_in_its_small_form(script: Any, tmp_path: Path) -> None:
     out = tmp_path / "results.jsonl"
-    command = [sys.executable, "benchmarks/experiments.py", "--updates", "2", "--seeds", "1", "--jobs", "1"]
-    command += ["--only", "forcing/0.5-rollout", "--out", str(out)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    words = ["--updates", 2, "--seeds", 1, "--jobs", 1, "--only", "forcing/0.5-rollout", "--out", out]
+    done = run_script(ROOT / "benchmarks" / "experiments.py", *words)
     assert done.returncode == 0, done.stderr
     [line] = map(json.loads, out.read_text().splitlines())
     assert line["course"]["update"] == [1, 2]

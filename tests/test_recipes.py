@@ -2,11 +2,9 @@
 
 import importlib.util
 import json
-import os
 import random
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +23,7 @@ from jumok.presets import preset
 from jumok.run.machine import Machine
 from jumok.run.plan import make_plan
 from jumok.settings import Flat, config_to_dict, flatten, read_toml
+from tests.processes import run_script
 
 ROOT = Path(__file__).parents[1]
 FOLDER, SCRIPTS = ROOT / "recipes", ROOT / "scripts"
@@ -306,16 +305,10 @@ def test_the_script_runs_ideas_side_by_side(data: Path, tmp_path: Path) -> None:
     file, results = tmp_path / "ideas.jsonl", tmp_path / "out" / "results.jsonl"
     file.write_text("".join(json.dumps(idea) + "\n" for idea in ideas), encoding="utf-8")
     words = [f"--set={key}={value}" for key, value in TINY.items()]
-    done = subprocess.run(
-        [sys.executable, "scripts/run_recipe.py", "recipes/multi30k-de-en-rnn.toml", "--data", str(data)]
-        + ["--device", "cpu", "--jobs", "2", "--try", str(file), "--penalty", "0.5", *words]
-        + ["--out", str(tmp_path / "out"), "--results", str(results)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+    done = run_script(
+        ROOT / "scripts" / "run_recipe.py",
+        *[ROOT / "recipes" / "multi30k-de-en-rnn.toml", "--data", data, "--device", "cpu", "--jobs", 2],
+        *["--try", file, "--penalty", 0.5, *words, "--out", tmp_path / "out", "--results", results],
     )
     found = {one["name"]: one for one in table.read_records(results)}
     good, bad = found["multi30k-de-en-rnn-cut-42"], found["multi30k-de-en-rnn-wrong-42"]

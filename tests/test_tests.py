@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,18 +22,25 @@ Trees = dict[Path, ast.Module]
 Found = Iterator[tuple[int, str]]
 
 
+@cache
+def nodes(tree: ast.AST) -> list[ast.AST]:
+    return list(ast.walk(tree))
+
+
 def functions(tree: ast.AST) -> Iterator[Function]:
-    return (node for node in ast.walk(tree) if isinstance(node, Function))
+    return (node for node in nodes(tree) if isinstance(node, Function))
 
 
+@cache
 def called(node: ast.AST) -> set[str]:
     """The last names of everything that is called in it."""
-    calls = (one.func for one in ast.walk(node) if isinstance(one, ast.Call))
+    calls = (one.func for one in nodes(node) if isinstance(one, ast.Call))
     return {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in calls}
 
 
+@cache
 def checks_itself(node: ast.AST) -> bool:
-    return any(isinstance(one, ast.Assert) for one in ast.walk(node)) or any(
+    return any(isinstance(one, ast.Assert) for one in nodes(node)) or any(
         name in CHECKS or name.startswith("assert_") for name in called(node)
     )
 
@@ -41,7 +49,7 @@ def near(path: Path, tests: Path, trees: Trees) -> list[ast.Module]:
     """A file, what it imports of the tests, and every conftest.py above it: where its helpers are."""
     names = {
         tests.parent / Path(*node.module.split(".")).with_suffix(".py")
-        for node in ast.walk(trees[path])
+        for node in nodes(trees[path])
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("tests.")
     }
     names |= {folder / "conftest.py" for folder in path.parents}
@@ -65,7 +73,7 @@ def without_checks(tree: ast.Module, known: set[str]) -> Found:
 
 def any_error(tree: ast.Module) -> Found:
     """`raises(Exception)`; one of ours of which nothing is looked at; one of several texts."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         items = node.items if isinstance(node, ast.With | ast.AsyncWith) else []
         for item in items:
             call = item.context_expr
@@ -94,7 +102,7 @@ OURS = {
 
 def by_definition(tree: ast.Module) -> Found:
     """Constants, and a value compared with itself; what is called twice may well differ."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Assert):
             test = node.test
             if isinstance(test, ast.Constant | ast.Tuple):

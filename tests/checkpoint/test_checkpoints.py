@@ -3,8 +3,6 @@
 import json
 import logging
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ import torch
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.processes import run_code
 from torch import Tensor
 
 from jumok.checkpoint.card import model_files
@@ -282,7 +281,8 @@ for point in range(1, 500):
 
 @pytest.mark.parametrize("mode", ["before", "torn", "again"])
 def test_a_crash_at_every_moment_of_saving(tmp_path: Path, mode: str) -> None:
-    subprocess.run([sys.executable, "-c", CRASH, mode, str(tmp_path)], check=True, timeout=120)
+    done = run_code(CRASH, mode, tmp_path)
+    assert done.returncode == 0, done.stderr
     runs = [run for run in tmp_path.iterdir() if run.name != "template"]
     assert len(runs) > 15
     found = set()
@@ -340,9 +340,7 @@ print("survived", rounds)
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:
-    result = subprocess.run(
-        [sys.executable, "-c", KILL, str(tmp_path), "25"], capture_output=True, text=True, timeout=120
-    )
+    result = run_code(KILL, tmp_path, 25)
     assert result.stdout == "survived 25\n", result.stderr
 
 
@@ -368,7 +366,7 @@ print([path.name for path in sorted(checkpoints.folder.iterdir())], checkpoints.
 
 
 def test_a_limit_on_file_sizes_is_a_full_disk(tmp_path: Path) -> None:
-    result = subprocess.run([sys.executable, "-c", LIMIT, str(tmp_path)], capture_output=True, text=True)
+    result = run_code(LIMIT, tmp_path)
     full = "disk_full the disk is full: cannot save step-00000002\n"
     assert result.stdout == f"{full}{full}['latest.json', 'step-00000001'] 1\n", result.stderr
 

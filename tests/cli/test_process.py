@@ -1,17 +1,19 @@
 """What only a process of its own can show: streams that are closed or full, and signals."""
 
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes import start as fork
+from tests.processes import write_to
 from tests.run.conftest import quick_settings
 
 import jumok
@@ -82,19 +84,12 @@ def run_command(words: list[str], output: str) -> None:
     """Runs in a process of its own that has torch already; both streams go to a file."""
     from jumok.cli.main import main
 
-    file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(file, 1)
-    os.dup2(file, 2)
-    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+    write_to(output, output)
     main(words)
 
 
-def start_quickly(output: Path, *words: object) -> Any:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["jumok.run.train"])
-    process = context.Process(target=run_command, args=([str(word) for word in words], str(output)))
-    process.start()
-    return process
+def start_quickly(output: Path, *words: object) -> ForkServerProcess:
+    return fork(run_command, [str(word) for word in words], str(output))
 
 
 def test_one_signal_saves_and_the_same_command_goes_on(corpus: Path, call: Call, capsys: Captured) -> None:

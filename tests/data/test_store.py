@@ -255,9 +255,11 @@ def test_a_long_source_is_cut_when_asked(
     assert store.cut == sum(len(source) > 5 for source, target in ids if len(target) <= 30)
 
 
-def test_marks_are_the_same_whoever_encodes(tmp_path: Path) -> None:
+def test_marks_are_the_same_whoever_encodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHUNK", 50)
+    monkeypatch.setattr(module, "SMALL", 200)
     both = Tokenizers(*[train_tokenizer(["the 나는"], TextConfig(vocabulary=300, marks=True))] * 2)
-    pairs = [(f"the {{x{i}}} {i}", f"나는 {{x{i}}} {i}") for i in range(20_050)]
+    pairs = [(f"the {{x{i}}} {i}", f"나는 {{x{i}}} {i}") for i in range(1_050)]
     stores = [
         build_store(
             pairs, both, tmp_path / f"{n}", max_length=40, processes=n, marker=PairMarker(seed=3, share=0.5)

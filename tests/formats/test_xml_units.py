@@ -42,7 +42,7 @@ def test_children_are_whole_elements_and_what_is_between(tmp_path: Path) -> None
 def test_a_unit_without_end_of_sense_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(xml_units, "LARGEST", 1 << 20)
     with pytest.raises(LimitError, match="one <u> has more than 1 MiB\n.*line 1\n  split it"):
-        unit(tmp_path, f"<u>{'<a/>text' * (1 << 18)}</u>")
+        unit(tmp_path, f"<u>{('<a/>' + 'text' * 63) * (1 << 13)}</u>")
 
 
 def test_regions_are_one_language() -> None:

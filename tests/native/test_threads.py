@@ -1,10 +1,8 @@
 """Many Python threads on one model, and a child that is forked once a model is loaded."""
 
-import subprocess
-import sys
-
 import pytest
 from tests.native.many_threads import check
+from tests.processes import run_code
 
 from jumok.native.library import available, why_not
 
@@ -33,8 +31,5 @@ def test_many_threads_get_the_answers_of_one() -> None:
 @pytest.mark.parametrize("engine", ["native", "torch"])
 def test_a_child_that_is_forked_after_a_model_was_used_translates_too(engine: str) -> None:
     """In a process of its own: forking is not for a process that runs tests."""
-    script = FORKED.replace("ARCH", "transformer").replace("ENGINE", repr(engine))
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_code(FORKED.replace("ARCH", "transformer").replace("ENGINE", repr(engine)))
     assert done.returncode == 0, done.stderr

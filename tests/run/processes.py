@@ -1,25 +1,19 @@
-"""Several real processes as torchrun would start them, from a server that has loaded torch already."""
+"""Several real processes as torchrun would start them."""
 
-import multiprocessing
 import os
 import socket
 from collections.abc import Callable
 from typing import Any
+
+from tests.processes import start
 
 LIMIT = 120  # seconds; a test that takes longer has a process that waits for nobody
 
 
 def started(size: int, function: Callable[..., Any], *args: Any) -> list[Any]:
     """`function(*args)` in each of `size` processes that know of each other."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["jumok.run.train"])
     port = free_port()
-    children = [
-        context.Process(target=as_rank, args=(rank, size, port, function, args)) for rank in range(size)
-    ]
-    for child in children:
-        child.start()
-    return children
+    return [start(as_rank, rank, size, port, function, args) for rank in range(size)]
 
 
 def together(size: int, function: Callable[..., Any], *args: Any) -> list[int | None]:

@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,18 +27,18 @@ def load() -> ModuleType:
 
 
 script = load()
-TABLES = {split: script.read_tables(split) for split in script.SIZES}
+tables = cache(script.read_tables)
 
 
 def examples(split: str, count: int) -> list[dict[str, str]]:
-    return [script.example(TABLES[split], split, number) for number in range(count)]
+    return [script.example(tables(split), split, number) for number in range(count)]
 
 
 @settings(max_examples=50)
 @given(number=st.integers(0, 10**6), split=st.sampled_from(sorted(script.SIZES)))
 def test_an_answer_stands_in_its_context(number: int, split: str) -> None:
-    one = script.example(TABLES[split], split, number)
-    assert one == script.example(TABLES[split], split, number)
+    one = script.example(tables(split), split, number)
+    assert one == script.example(tables(split), split, number)
     assert one["answer"] in one["context"]
     assert one["question"].endswith("?")
     assert 3 <= one["context"].count(".") <= 6
@@ -61,8 +62,8 @@ def test_a_question_has_one_answer() -> None:
 
 
 def test_names_of_valid_and_test_are_unseen() -> None:
-    words = {split: {word for word, _ in tables.said} for split, tables in TABLES.items()}
-    strings = {split: {korean for korean, _ in tables.means} for split, tables in TABLES.items()}
+    words = {split: {word for word, _ in tables(split).said} for split in script.SIZES}
+    strings = {split: {korean for korean, _ in tables(split).means} for split in script.SIZES}
     for seen in (words, strings):
         assert not seen["train"] & (seen["valid"] | seen["test"])
         assert all(len(seen[split]) > 100 for split in seen)

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.text.protected import apart, has_words, overlapping, protected_spans
@@ -81,6 +81,7 @@ def test_spans_lie_apart_inside_the_text_and_are_not_empty(text: str) -> None:
     assert apart(spans) == spans
 
 
+@settings(max_examples=25)
 @given(st.lists(PIECES, min_size=1, max_size=3).map("".join), st.sampled_from(["", "!", "}", " x", ">"]))
 def test_long_lines_take_time_in_proportion(piece: str, end: str) -> None:
     def seconds(length: int) -> float:

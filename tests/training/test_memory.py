@@ -19,9 +19,9 @@ from jumok.training.optimizer import Optimizers
 from jumok.training.step import train_step
 from jumok.training.threads import Threads, runs_in_threads
 
-UPDATES = int(os.environ.get("JUMOK_UPDATES", "120"))
+UPDATES = int(os.environ.get("JUMOK_UPDATES", "80"))
 WARM = 40  # updates until everything that stays is there
-MOST = 24 * 2**20  # bytes that pages and arenas may come to; 80 updates in torch's own bf16 are 200 MB
+MOST = 24 * 2**20  # bytes that pages and arenas may come to; 40 updates in torch's own bf16 are 100 MB
 STATM = Path("/proc/self/statm")
 CONFIGS: dict[str, ModelConfig] = {
     "transformer": TransformerConfig(encoder_layers=1, decoder_layers=1, width=32, heads=2, feedforward=64),
