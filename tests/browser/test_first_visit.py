@@ -70,6 +70,28 @@ def test_a_text_that_the_model_cannot_know_is_said_so(web: Watched) -> None:
     expect(page.locator(".strange")).to_have_count(0)
 
 
+NOVEL = "never stood together in training"
+
+
+def test_known_characters_that_never_stood_together_are_said_so(web: Watched) -> None:
+    page = web.open("/translate", m="transformer", s="sett reim lade 0291 nus")
+    strange = page.locator(".strange")
+    expect(strange).to_contain_text(NOVEL)
+    expect(strange).not_to_contain_text("characters never occurred")
+    expect(strange).to_contain_text("It was trained on dates and knows nothing else.")
+    for good in ("den 5 mars 2024 kl. 14:30", LONG, "5. März 2024"):
+        page.get_by_label("Source text").fill(good)
+        expect(page.locator(".translate-text")).to_have_text(re.compile(r"^(2024-03-05|1972-05-23)"))
+        settled(page)
+        expect(strange).to_have_count(0)
+
+
+def test_strange_text_is_told_in_korean_on_a_phone(opening: Open) -> None:
+    page = opening(viewport=PHONE, locale="ko-KR").open(m="luong", s="sett reim lade 0291 nus")
+    expect(page.locator(".strange")).to_contain_text("학습할 때 함께 나온 적이 없습니다")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+
+
 def test_an_example_is_one_step_back_in_the_history(web: Watched) -> None:
     page = web.open("/translate", m="transformer", s=KOREAN)
     ready(page, "translate")

@@ -1,7 +1,9 @@
 """What a page without a server answers is what the server answers, from tokens to comparisons."""
 
+import random
 import unicodedata
 from collections.abc import Iterator
+from itertools import islice
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from tests.site.conftest import Ask
 
 from jumok.checkpoint.bundled import bundled
 from jumok.config import TextConfig
+from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import load
 from jumok.server.settings import ServerSettings
 from jumok.text.tokenizer import train_tokenizer
@@ -147,6 +150,19 @@ def test_answers_are_the_servers(ask: Ask, server: httpx2.Client) -> None:
     mine = ask(models=bundled(), calls=calls())["answers"]
     for call, one, other in zip(calls(), mine, asked(server, calls()), strict=True):
         same(one[-1][1] if call[1] == "/v1/sweep" else one, other, " ".join(call[:2]))
+
+
+def test_texts_are_as_new_as_on_the_server(ask: Ask, server: httpx2.Client) -> None:
+    draw = random.Random(0)
+    dates = [source for source, _ in islice(builtin_corpus("dates", "test").pairs(), 40)]
+    texts = [*(text for text in HOSTILE if len(text) < 100), *("".join(draw.sample(date, len(date))) for date in dates)]
+    call = ("POST", "/v1/translate", {"model": "luong", "texts": texts, "beam": 1, "max_len": 2})
+    mine, theirs = (
+        [one["novelty"] for one in found["results"]]
+        for found in (*ask(models=bundled(), calls=[call])["answers"], *asked(server, [call]))
+    )
+    assert mine == theirs
+    assert {one["strange"] for one in mine} == {True, False}
 
 
 def test_what_ifs_are_the_servers(ask: Ask, server: httpx2.Client) -> None:

@@ -6,6 +6,7 @@ import { type Arena, double, type Engine, int, long } from "./engine";
 import { sha256 } from "./sha256";
 import { closed } from "./sides";
 import { EOS, Tokenizer } from "./tokenizer";
+import { lowestScore, Novelty } from "./usual";
 import { loadModel, parameterCount, type Settings, type Shape, shapeOf } from "./weights";
 
 /** The files of a folder by name. */
@@ -119,10 +120,12 @@ export class LocalModel {
   readonly languages: readonly [string, string];
   readonly maxLength: number;
   readonly dtype: string;
+  readonly novelty: Novelty | null;
   /** of the model in the engine, once it is `ready` */
   handle = 0;
   /** learned positions of the source */
   table: Float32Array | null = null;
+  private readonly lowestScore: number | null;
   private readonly parameters: number;
   private readonly listed: Listed;
   private readonly shared: boolean;
@@ -161,6 +164,9 @@ export class LocalModel {
     if (!WEIGHTS.some((name) => name in this.listed)) throw bad("the folder has no weights");
     this.dtype = WEIGHTS[0] in this.listed ? "float32" : "int8";
     this.shared = shared;
+    const hash = this.listed[WEIGHTS[Number(this.dtype === "int8")]].sha256;
+    this.novelty = Novelty.parse(text("novelty.json"), hash);
+    this.lowestScore = lowestScore(text("confidence.json"), hash);
     this.parameters = parameterCount(this.shape, this.source.size, this.target.size, shared);
   }
 
@@ -223,7 +229,7 @@ export class LocalModel {
       image: null,
       sentences: "as-is",
       confidence: false,
-      lowest_score: null,
+      lowest_score: this.lowestScore,
       neighbours: false,
       directions: [],
       languages: [],

@@ -165,7 +165,8 @@ function hypotheses(model: LocalModel, answers: readonly Answer[], most: number)
 export function translate(model: LocalModel, text: string, asked: Asked): TranslationOut {
   const settled = settle(model, asked);
   const { line, ids } = read(model, text);
-  if (line === "") return { text: "", score: 0, score_per_token: 0, finished: true, tokens: [], alternatives: [] };
+  const novelty = model.novelty ? { novelty: model.novelty.count(ids) } : {};
+  if (line === "") return { text: "", score: 0, score_per_token: 0, finished: true, tokens: [], alternatives: [], ...novelty };
   const [best, ...alternatives] = hypotheses(model, answersTo(model, line, ids, settled), settled.n_best);
-  return { ...best, alternatives };
+  return { ...best, alternatives, ...novelty };
 }
