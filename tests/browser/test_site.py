@@ -100,7 +100,8 @@ def test_attention_and_its_numbers(watched: Watched) -> None:
     ("screen", "words"),
     [
         ("inside?m=transformer", "softmax"),
-        ("inside?m=transformer&tab=neighbours", "start jumok serve to see them"),
+        ("inside?m=transformer&tab=neighbours", "Of 2,400 states kept from training"),
+        ("inside?m=luong&tab=neighbours", "Whoever made this page can add them"),
         ("compare", "luong"),
         ("beam?m=luong", "</s>"),
         ("training", "transformer"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok.checkpoint.contents import Contents, read_arrays, read_contents, read_parts
-from jumok.checkpoint.manifest import CALIBRATION, MANIFEST, NOVELTY, first_whole, read_manifest
+from jumok.checkpoint.manifest import CALIBRATION, MANIFEST, NEIGHBOURS, NOVELTY, first_whole, read_manifest
 from jumok.config import copies
 from jumok.errors import ConfigError, RunError
 from jumok.server.runs.catalog import Runs
@@ -29,8 +29,8 @@ INDEX = "index.html"
 NOT_HERE = re.compile(r"(file|report)-")  # scripts of exported files
 UNREAD = {"README.md", "optimizer.safetensors", "shortlist.safetensors"}
 """Files of a model folder that a page does not read."""
-LATER = (CALIBRATION, NOVELTY)
-"""Files that were added to a model folder and say what its texts and scores usually are."""
+LATER = (CALIBRATION, NOVELTY, NEIGHBOURS)
+"""Files that were added to a model folder: what its scores and texts usually are, and states of training."""
 POINTS = 1000  # of a curve, as the page asks for
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; "

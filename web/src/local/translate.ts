@@ -1,7 +1,8 @@
 /** Texts in, answers out: what /v1/translate and its stream do, in the tab. */
 import type { HypothesisOut, TokenOut, TranslationOut } from "../api-types";
 import { ApiError } from "../errors";
-import { type Answer, LIMITS, type LocalModel, loopEnd, type Phrase, type SearchOptions, withEnd } from "./model";
+import { loopEnd } from "./loops";
+import { type Answer, LIMITS, type LocalModel, type Phrase, type SearchOptions, withEnd } from "./model";
 import { length, points, tidy } from "./text";
 
 /** What a request may ask of a search. */
