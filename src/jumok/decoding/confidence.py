@@ -1,5 +1,6 @@
 """A calibrated model's doubts: from the scores of an answer to the probability of a person changing it."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,6 +27,8 @@ from jumok.text.word_spans import word_spans
 
 if TYPE_CHECKING:
     from jumok.decoding.engines import Engine
+
+log = logging.getLogger("jumok")
 
 DIGITS = 4
 """Of a probability: calibration knows no more, and engines round differently behind them."""
@@ -120,7 +123,8 @@ class Calibrated:
             return None
         try:
             return parse_novelty(read_learned(self.folder, NOVELTY))
-        except ModelError:
+        except ModelError as error:
+            log.warning("%s\n  nothing is said about how new a text is", error)
             return None
 
     @cached_property

@@ -1,1 +1,0 @@
-import{t as a}from"./chunk-AJMDRU7F.js";import"./chunk-LYUYVZ37.js";export{a as Learn};
