@@ -32,7 +32,13 @@ export function Strange({ manifest }: { manifest: Manifest }) {
         )}
         {novel && `${t("translate.novel", { n: novel.unseen, all: novel.pairs })} `}
         {low !== null && `${t("translate.unsure", { score: fixed(manifest.decode.score_per_token ?? 0, 2), low: fixed(low, 2) })} `}
-        {readsDates(model.value) ? t("translate.strange_dates") : unknown || novel ? t("translate.strange_text") : ""}
+        {readsDates(model.value)
+          ? t("translate.strange_dates")
+          : unknown
+            ? t("translate.strange_text")
+            : novel
+              ? t("translate.novel_text")
+              : ""}
       </p>
     </div>
   );
