@@ -2,6 +2,7 @@
 
     python scripts/make_trio.py --device cuda
     python scripts/make_trio.py --beginnings      the first 500 steps once more, for the records alone
+    python scripts/make_trio.py --novelty         only which tokens stood together in training, of all bundled
 
 About seven minutes each. All three learn `dates` with the same 800 pieces; the fixed vector gets the most
 computation and still falls with length: that is what the page is there to show.
@@ -19,8 +20,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from jumok.checkpoint.bundled import RECORDS, TRAINED
+from jumok.checkpoint.bundled import RECORDS, TRAINED, bundled, translators
+from jumok.checkpoint.calibration import write_calibration
 from jumok.checkpoint.checkpoints import load_model
+from jumok.checkpoint.contents import read_contents
+from jumok.checkpoint.manifest import NOVELTY
 from jumok.checkpoint.model import save_model
 from jumok.comparison.plan import DATES_COMMON
 from jumok.config import Arch
@@ -31,6 +35,7 @@ from jumok.evaluation.evaluate import evaluate
 from jumok.evaluation.lengths import count_lengths
 from jumok.run.probes import write_probe
 from jumok.run.train import RunCallbacks, RunRequest, run
+from jumok.text.novelty import make_novelty, pairs_of
 from jumok.training.log import read_events
 from jumok.training.state import LoopState
 
@@ -72,9 +77,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--device", default=None)
     parser.add_argument("--beginnings", action="store_true")
+    parser.add_argument("--novelty", action="store_true")
     parser.add_argument("--only", choices=[*SETTINGS], help="one of the three")
     asked = parser.parse_args()
     device = asked.device
+    if asked.novelty:
+        for name, trained in (bundled() | translators()).items():
+            keep_novelty(trained, data_of(name))
+        return
     for arch, settings in SETTINGS.items():
         if asked.only not in (None, arch):
             continue
@@ -109,8 +119,25 @@ def keep(folder: Path, arch: Arch) -> None:
     )
     valid = list(builtin_corpus("dates", "valid").pairs())
     calibrate(load(TRAINED / arch, "cpu"), [source for source, _ in valid], [target for _, target in valid])
+    keep_novelty(TRAINED / arch, "dates")
     (RECORDS / arch / "eval").mkdir(exist_ok=True)
     (RECORDS / arch / "eval" / "dates-test.json").write_text(found.to_json(), encoding="utf-8")
+
+
+def data_of(name: str) -> str:
+    """The built-in data that a bundled model learned: de-en-rnn read homeassistant-de-en."""
+    way = name.rpartition("-")[0]
+    return f"homeassistant-{way}" if way else "dates"
+
+
+def keep_novelty(folder: Path, data: str) -> None:
+    """Which tokens stood side by side in the sources of the training data, beside the model."""
+    encode = read_contents(folder).tokenizers.source.encode_many
+    train, valid = (
+        encode([one for one, _ in builtin_corpus(data, split).pairs()]) for split in ("train", "valid")
+    )
+    if novelty := make_novelty([pairs_of(train)], valid):
+        write_calibration(folder, novelty.to_dict(), NOVELTY)
 
 
 def keep_record(run_folder: Path, record: Path) -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from make_trio import keep_record
+from make_trio import keep_novelty, keep_record
 
 from jumok.checkpoint.bundled import RECORDS, TRAINED
 from jumok.checkpoint.checkpoints import load_model
@@ -118,6 +118,7 @@ def keep(folder: Path, data: str) -> None:
         )
     kept = load(TRAINED / name, "cpu")
     calibrate(kept, [source for source, _ in valid], [target for _, target in valid])
+    keep_novelty(TRAINED / name, data)
     keep_record(folder, RECORDS / name)
     one_start(RECORDS / name / "metrics.jsonl")
     found = evaluate(kept, [one for one, _ in test], [two for _, two in test], name=name, data=f"{data} test")

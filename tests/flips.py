@@ -184,6 +184,12 @@ def doubted(folder: Path) -> Any:
     return [one.confidence for one in load(folder, "cpu").translate(TEXTS, confidence=True)]
 
 
+def met(folder: Path) -> Any:
+    """What training had side by side; None where nothing is said about it."""
+    known = load(folder, "cpu").novelty
+    return known and known.to_dict()
+
+
 def remembered(folder: Path) -> Any:
     """What training had that is like a text."""
     return neighbours(load(folder, "cpu"), TEXTS[0]).to_dict()
@@ -270,6 +276,7 @@ def all_kinds(root: Path) -> Iterator[FileKind]:
     corpus = write_corpus(root)
     yield FileKind("model", shutil.copytree(bundled()["luong"], root / "model"), translated)
     yield FileKind("calibration", shutil.copytree(bundled()["rnn"], root / "sure"), doubted)
+    yield FileKind("novelty", shutil.copytree(bundled()["rnn"], root / "met"), met)
     yield FileKind("neighbours", shutil.copytree(bundled()["transformer"], root / "remembered"), remembered)
     yield FileKind("model in torch", shutil.copytree(bundled()["rnn"], root / "torch"), weights)
     settings = quick_settings(corpus) | {"text.dropout": 0.1, "training.max_steps": 9}

@@ -26,6 +26,7 @@ FIGURES = {
     "attention_cost": r"transformer +5( +\d+\.\d+){3}",
     "recording": r"transformer +beam 1: [\d.]+ x",
     "serving": r"beam 5: [\d.]+ requests/s one at a time, [\d.]+ with 4 clients",
+    "novelty": r"dates own [\d.]+% characters \d+.\d% words [\d.]+% other [\d.]+%",
     "page_training": r"luong, 10 steps, 1 rounds: from the page [+-][\d.]+% processor time",
     "page_budgets": r"pointer move to repaint of row, column and card +[\d.]+ ms",
     "gpu_training": r"(?s)\| nn.Transformer, padded \| [\d.]+ \|.*\| ours, packed \| [\d.]+ \|",

@@ -29,6 +29,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FileKind]:
         "evaluation",
         "measured",
         "neighbours",
+        "novelty",
         "calibration",
         "record of a comparison",
         "prepared text",

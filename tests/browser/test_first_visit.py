@@ -70,6 +70,28 @@ def test_a_text_that_the_model_cannot_know_is_said_so(web: Watched) -> None:
     expect(page.locator(".strange")).to_have_count(0)
 
 
+NOVEL = "never stood together in training"
+
+
+def test_known_characters_that_never_stood_together_are_said_so(web: Watched) -> None:
+    page = web.open("/translate", m="transformer", s="sett reim lade 0291 nus")
+    strange = page.locator(".strange")
+    expect(strange).to_contain_text(NOVEL)
+    expect(strange).not_to_contain_text("characters never occurred")
+    expect(strange).to_contain_text("It was trained on dates and knows nothing else.")
+    for good in ("den 5 mars 2024 kl. 14:30", LONG, "5. März 2024"):
+        page.get_by_label("Source text").fill(good)
+        expect(page.locator(".translate-text")).to_have_text(re.compile(r"^(2024-03-05|1972-05-23)"))
+        settled(page)
+        expect(strange).to_have_count(0)
+
+
+def test_strange_text_is_told_in_korean_on_a_phone(opening: Open) -> None:
+    page = opening(viewport=PHONE, locale="ko-KR").open(m="luong", s="sett reim lade 0291 nus")
+    expect(page.locator(".strange")).to_contain_text("학습할 때 함께 나온 적이 없습니다")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
+
+
 def test_an_example_is_one_step_back_in_the_history(web: Watched) -> None:
     page = web.open("/translate", m="transformer", s=KOREAN)
     ready(page, "translate")
@@ -103,9 +125,10 @@ def test_ribbons_stay_however_long_the_text(opening: Open, size: dict[str, int])
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page scrolls sideways"
 
 
-def test_a_long_text_says_which_sentence_is_shown(web: Watched) -> None:
-    page = web.open("/attention", m="transformer", s=f"{KOREAN}\n5. März 2024")
-    ready(page, "attention")
+@pytest.mark.parametrize("screen", ["attention", "map", "inside", "beam", "compare"])
+def test_a_long_text_says_which_sentence_is_shown(web: Watched, screen: str) -> None:
+    page = web.open(f"/{screen}", m="transformer", s=f"{KOREAN}\n5. März 2024")
+    ready(page, screen)
     pick = page.locator(".sentence-pick")
     expect(pick).to_contain_text("Sentence 1 of 2")
     pick.get_by_role("button", name="Next sentence").click()
@@ -195,7 +218,24 @@ def test_answers_are_right_or_wrong_with_a_reference_and_none_is_scolded_without
     web.open("/compare", s=KOREAN)
     ready(page, "compare")
     expect(page.locator(".compare-column .badge")).to_have_count(0)
-    expect(page.get_by_role("heading", name="Grow the date")).to_be_visible()
+
+
+def test_whole_dates_with_true_answers_grow_and_lead_to_one_that_goes_wrong(web: Watched) -> None:
+    page = web.open("/compare", s=KOREAN)
+    ready(page, "compare")
+    figure = page.get_by_role("figure", name="Grow the date")
+    figure.get_by_role("button", name="Show as a table").click()
+    head = figure.get_by_role("columnheader").all_inner_texts()
+    rows = [row.locator("th, td").all_inner_texts() for row in figure.locator("tbody tr").all()]
+    place = {name: head.index(name) for name in ("Reference", "rnn", "luong", "transformer")}
+    assert all(re.fullmatch(r"[\dT:/-]{10,39}", row[place["Reference"]]) for row in rows)  # none is cut off
+
+    def right(model: str, some: list[list[str]]) -> float:
+        return sum(row[place[model]] == row[place["Reference"]] for row in some) / len(some)
+
+    assert right("transformer", rows) > 0.9
+    longest = [row for row in rows if row[0] == rows[-1][0]]
+    assert right("rnn", longest) < 0.2 < right("rnn", [row for row in rows if row[0] == rows[0][0]])
 
 
 def test_an_exported_page_opens_on_the_view_it_came_from(web: Watched) -> None:
@@ -229,7 +269,7 @@ def neediest(page: Page) -> tuple[str, int, int]:
 
 def test_the_tasks_of_a_first_visit_can_be_done_by_visible_words(opening: Open) -> None:
     """Translate an own sentence, find what decided a word, silence the head that does it, see the fixed
-    vector fail: nothing is used but what can be read on the page."""
+    vector fail: nothing is used but what can be read on the page. The fifth is in `test_train_page.py`."""
     page = opening().open("/")
     page.get_by_placeholder("Type a date, in any language").fill("3 May 2021")
     expect(page.get_by_role("region", name="Translation")).to_contain_text("2021-05-03")
@@ -283,5 +323,6 @@ def test_help_says_what_every_screen_shows(web: Watched) -> None:
     ready(page, "translate")
     rail = [link.inner_text().strip() for link in page.locator("nav.rail a:visible").all()]
     page.keyboard.press("?")
+    expect(page.get_by_role("dialog").locator("dl").first).to_be_visible()
     told = [term.inner_text() for term in page.get_by_role("dialog").locator("dl").first.locator("dt").all()]
     assert set(rail) - {"API", "Chat"} == set(told)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 from tests.browser.conftest import Open
 from tests.browser.screens import KOREAN, SCREENS, ready, settled
+from tests.browser.test_access import EXTRA
 
 LEFT_OVER = """async () => {
     const files = performance.getEntriesByType('resource').map(entry => entry.name);
@@ -47,6 +48,24 @@ def wider(page: Page) -> list[str]:
         page.wait_for_function(f"() => ({WIDER})().over <= 0")
     found = page.evaluate(WIDER)
     return [f"{found['over']} px too wide", *found["wide"]] if found["over"] > 0 else []
+
+
+BELOW = """() => {
+    const main = document.querySelector('main').getBoundingClientRect().bottom + scrollY;
+    return document.documentElement.scrollHeight - Math.max(main, innerHeight);
+}"""
+"""How far a page can be scrolled beyond what it shows."""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_no_page_is_longer_than_what_it_shows(opening: Open, size: tuple[int, int]) -> None:
+    page = opening(viewport={"width": size[0], "height": size[1]})
+    for screen, views in {**dict.fromkeys(SCREENS, ({},)), **EXTRA}.items():
+        for view in views:
+            shown = page.open(f"/{screen}", **{"m": "transformer", "s": KOREAN, **view})
+            shown.locator("main figure, main article, main .card, main a, main button").first.wait_for()
+            settled(shown)
+            assert shown.evaluate(BELOW) < 120, f"{screen} {view}"
 
 
 @pytest.mark.parametrize("screen", SCREENS)

@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import expect
-from tests.browser.conftest import Watched
+from tests.browser.conftest import Open, Watched
 
 TEXT = "5. März 2024"
 
@@ -32,6 +32,16 @@ def test_the_map_says_what_a_dot_is_and_has_a_table(web: Watched) -> None:
     figure.get_by_role("button", name="Show as a table").click()
     expect(figure.get_by_role("columnheader")).to_have_count(5)
     expect(figure.locator("tbody tr")).to_have_count(400)
+
+
+def test_the_tab_that_is_open_is_seen_on_a_phone(opening: Open) -> None:
+    page = opening(viewport={"width": 390, "height": 844}).open(
+        "/inside", tab="neighbours", m="transformer", s=TEXT
+    )
+    expect(page.get_by_role("figure", name="Seen in training").locator("li")).to_have_count(6)
+    tab = page.get_by_role("tab", name="Neighbours").bounding_box()
+    assert tab
+    assert 0 <= tab["x"] < tab["x"] + tab["width"] <= 390
 
 
 @pytest.mark.parametrize("arch", ["rnn", "luong"])

@@ -82,6 +82,14 @@ def test_translates_in_the_tab(watched: Watched) -> None:
     assert not [one.url for one in watched.requests if "/v1/" in one.url]
 
 
+def test_a_text_that_the_model_cannot_know_is_said_so(watched: Watched) -> None:
+    page = opened(watched, "translate?m=transformer&s=sett+reim+lade+0291+nus")
+    expect(page.locator(".strange")).to_contain_text("never stood together in training")
+    page.locator("textarea").first.fill("den 7 mars 1999")
+    expect(page.get_by_role("main")).to_contain_text("1999-03-07")
+    expect(page.locator(".strange")).to_have_count(0)
+
+
 def test_attention_and_its_numbers(watched: Watched) -> None:
     page = opened(watched, "attention?m=transformer&s=5.+März+2024&k=cross&l=2&h=1")
     expect(page.get_by_role("heading", name="Layer 2, head 1", exact=True)).to_be_visible()
@@ -92,7 +100,8 @@ def test_attention_and_its_numbers(watched: Watched) -> None:
     ("screen", "words"),
     [
         ("inside?m=transformer", "softmax"),
-        ("inside?m=transformer&tab=neighbours", "start jumok serve to see them"),
+        ("inside?m=transformer&tab=neighbours", "Of 2,400 states kept from training"),
+        ("inside?m=luong&tab=neighbours", "Whoever made this page can add them"),
         ("compare", "luong"),
         ("beam?m=luong", "</s>"),
         ("training", "transformer"),

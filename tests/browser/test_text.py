@@ -124,6 +124,19 @@ def test_a_word_of_200_characters_breaks_no_screen(web: Watched) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 1280
 
 
+def test_hostile_text_in_views_of_states_and_motion(web: Watched) -> None:
+    for view in ({"tab": "neighbours"}, {"tab": "layers"}, {"tab": "positions"}):
+        page = web.open("/inside", m="transformer", s=HOSTILE, **view)
+        page.get_by_role("tabpanel").locator("figure").first.wait_for()
+        settled(page)
+        check_nothing_ran(page)
+    for zoom in ("2", "3"):
+        page = web.open("/map", m="transformer", s=HOSTILE, z=zoom)
+        page.locator(".map figure").first.wait_for()
+        settled(page)
+        check_nothing_ran(page)
+
+
 @pytest.mark.parametrize(
     ("screen", "arch"),
     [*((screen, "transformer") for screen in OF_A_MODEL), ("attention", "rnn"), ("inside", "rnn")],

@@ -40,8 +40,10 @@ def form(page: Page) -> None:
 
 
 def test_two_hundred_pasted_pairs_become_a_model_to_explore(school: Running, opening: Open) -> None:
+    """The fifth task of a first visit, from the first page on."""
     web = opening(school.url)
-    page = web.open("/training")
+    page = web.open("/")
+    page.get_by_role("navigation", name="Screens").get_by_role("link", name="Training").click()
     form(page)
     page.get_by_label(BOX).fill("\n".join(PAIRS))
     expect(page.get_by_text("200 pairs")).to_be_visible()

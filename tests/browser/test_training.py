@@ -41,6 +41,15 @@ def test_curves_follow_a_run_that_is_being_written(web: Watched, runs: Path) -> 
     expect(page.locator(".run.on .status")).to_have_text(re.compile("completed|done|finished", re.IGNORECASE))
 
 
+def test_runs_that_are_drawn_come_first_and_what_is_over_has_no_limit(web: Watched) -> None:
+    page = web.open("/training", r="live")
+    ready(page, "training")
+    expect(page.locator(".run").first).to_have_attribute("aria-pressed", "true")
+    for run in page.locator(".run").all():
+        text = run.inner_text()
+        assert re.search(r"step [\d,]+ of", text) is None or "completed" not in text
+
+
 def test_a_run_that_is_not_shown_takes_no_colour(web: Watched) -> None:
     page = web.open("/training", r="live")  # a Transformer; another one stands before it in the list
     ready(page, "training")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from jumok.checkpoint.bundled import bundled
 from jumok.checkpoint.calibration import write_calibration
+from jumok.checkpoint.manifest import NOVELTY
 from jumok.decoding.confidence import load_calibration, parse_calibration, scored_sentence
 from jumok.decoding.estimator import Estimator
 from jumok.decoding.results import DOUBTFUL, Confidence, WordDoubt, together
@@ -172,3 +173,18 @@ def test_whatever_the_weights_a_probability_is_one(numbers: list[float]) -> None
     found = wild.confidence(scored_sentence(SOURCES[1], answer, translator.tokenizers))
     assert all(0 <= word.change <= 1 for word in found.words)
     assert 0 <= found.change <= 1
+
+
+def test_a_damaged_novelty_is_a_warning_and_no_more(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = Path(shutil.copytree(bundled()["rnn"], tmp_path / "rnn"))
+    assert load(folder, "cpu").novelty is not None
+    (folder / NOVELTY).write_bytes(
+        (folder / NOVELTY).read_bytes().replace(b"jumok-novelty/1", b"jumok-novelty/7")
+    )
+    assert load(folder, "cpu").novelty is None
+    assert "its schema is 'jumok-novelty/7'" in caplog.text
+    assert "nothing is said about how new a text is" in caplog.text
+    (folder / NOVELTY).unlink()
+    caplog.clear()
+    assert load(folder, "cpu").novelty is None
+    assert caplog.text == ""

@@ -38,7 +38,8 @@ let room: Room | null = null;
 try {
   const models = Object.entries(asked.models ?? {}).map(([name, folder]) => {
     const files = new Map(readdirSync(folder).map((file) => [file, bytes(join(folder, file))]));
-    return new LocalModel(engine, name, files, async (file) => files.get(file) ?? new Uint8Array());
+    const indexed = files.has("neighbours.safetensors");
+    return new LocalModel(engine, name, files, async (file) => files.get(file) ?? new Uint8Array(), { indexed });
   });
   room = new Room(engine, models);
 } catch (error) {

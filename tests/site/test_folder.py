@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jumok.checkpoint.bundled import EXAMPLES, RECORDS, bundled
+from jumok.checkpoint.manifest import CALIBRATION, NEIGHBOURS, NOVELTY
 from jumok.errors import ConfigError, ModelError
 from jumok.site.folder import SITE, SiteModel, write_site
 
@@ -52,6 +53,15 @@ def test_everything_that_is_named_is_there(site: Path) -> None:
     assert set(named) <= files.keys()
     assert [model["name"] for model in about["models"]] == list(bundled())
     assert about["models"][0]["examples"] == list(EXAMPLES)
+
+
+def test_what_is_usual_for_a_model_comes_along(site: Path) -> None:
+    about = json.loads((site / SITE).read_text("utf-8"))
+    for model in about["models"]:
+        for name in (CALIBRATION, NOVELTY, NEIGHBOURS):
+            own, there = bundled()[model["name"]] / name, site / model["folder"] / name
+            assert own.exists() == there.exists()
+            assert not own.exists() or there.read_bytes() == own.read_bytes()
 
 
 def test_paths_are_relative_and_nothing_comes_from_elsewhere(site: Path) -> None:

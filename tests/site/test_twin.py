@@ -1,7 +1,10 @@
 """What a page without a server answers is what the server answers, from tokens to comparisons."""
 
+import random
+import shutil
 import unicodedata
 from collections.abc import Iterator
+from itertools import islice
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -13,8 +16,11 @@ from tests.server.conftest import serving
 from tests.site.conftest import Ask
 
 from jumok.checkpoint.bundled import bundled
+from jumok.checkpoint.manifest import NEIGHBOURS
 from jumok.config import TextConfig
+from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import load
+from jumok.explain.neighbours import make_index
 from jumok.server.settings import ServerSettings
 from jumok.text.tokenizer import train_tokenizer
 
@@ -147,6 +153,58 @@ def test_answers_are_the_servers(ask: Ask, server: httpx2.Client) -> None:
     mine = ask(models=bundled(), calls=calls())["answers"]
     for call, one, other in zip(calls(), mine, asked(server, calls()), strict=True):
         same(one[-1][1] if call[1] == "/v1/sweep" else one, other, " ".join(call[:2]))
+
+
+def test_texts_are_as_new_as_on_the_server(ask: Ask, server: httpx2.Client) -> None:
+    draw = random.Random(0)
+    dates = [source for source, _ in islice(builtin_corpus("dates", "test").pairs(), 40)]
+    texts = [
+        *(text for text in HOSTILE if len(text) < 100),
+        *("".join(draw.sample(date, len(date))) for date in dates),
+    ]
+    call = ("POST", "/v1/translate", {"model": "luong", "texts": texts, "beam": 1, "max_len": 2})
+    mine, theirs = (
+        [one["novelty"] for one in found["results"]]
+        for found in (*ask(models=bundled(), calls=[call])["answers"], *asked(server, [call]))
+    )
+    assert mine == theirs
+    assert {one["strange"] for one in mine} == {True, False}
+
+
+def test_neighbours_are_the_servers(ask: Ask, tmp_path: Path) -> None:
+    pairs = list(islice(builtin_corpus("dates", "train").pairs(), 200))
+    folders = {name: Path(shutil.copytree(folder, tmp_path / name)) for name, folder in bundled().items()}
+    models = {name: load(folder, engine="torch") for name, folder in folders.items()}
+    for model in models.values():
+        make_index(model, pairs, count=20)
+    asks: list[tuple[str, str, Any]] = [
+        (
+            "POST",
+            "/v1/neighbours",
+            {"model": name, "text": TEXT, "target": target, "count": 4, "points": points},
+        )
+        for name in models
+        for target, points in ((None, True), ("1998-03-25", False))
+    ]
+    with serving(models, ServerSettings(port=0)) as running, running.client() as client:
+        for call, one, other in zip(
+            asks, ask(models=folders, calls=asks)["answers"], asked(client, asks), strict=True
+        ):
+            assert len(one["encoder"]["tokens"]) > 10
+            same(one, other, str(call[2]))
+
+
+def test_an_index_of_other_weights_or_damaged_is_refused(ask: Ask, tmp_path: Path) -> None:
+    call = ("POST", "/v1/neighbours", {"model": "luong", "text": TEXT})
+    [refused] = ask(models=bundled(), calls=[call])["answers"]
+    assert refused["error"] == "no_neighbours"
+    folder = Path(shutil.copytree(bundled()["luong"], tmp_path / "luong"))
+    whole = (bundled()["transformer"] / NEIGHBOURS).read_bytes()
+    for data, reason in ((whole, "made for other weights"), (whole[:500], "is damaged"), (b"", "is damaged")):
+        (folder / NEIGHBOURS).write_bytes(data)
+        [refused] = ask(models={"luong": folder}, calls=[call])["answers"]
+        assert refused["error"] == "bad_neighbours"
+        assert reason in refused["detail"]
 
 
 def test_what_ifs_are_the_servers(ask: Ask, server: httpx2.Client) -> None:

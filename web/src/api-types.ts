@@ -501,6 +501,13 @@ export interface NoticeOut {
   readonly step: number | null;
 }
 
+/** How new a text is to a model: pairs of tokens that stand side by side in it. */
+export interface NoveltyOut {
+  readonly pairs: number;
+  readonly strange: boolean;
+  readonly unseen: number;
+}
+
 export interface PairsOut {
   readonly findings: readonly FindingOut[];
   readonly pairs: number;
@@ -756,6 +763,7 @@ export interface StreamFinal {
   readonly links?: readonly LinkOut[];
   readonly matches?: readonly MatchOut[];
   readonly ms: number;
+  readonly novelty?: NoveltyOut | null;
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];
@@ -863,6 +871,13 @@ export interface TraceModel {
   readonly tgt_lang: string;
 }
 
+/** How much of a source was new to the model: pairs of tokens side by side. */
+export interface TraceNovelty {
+  readonly pairs: number;
+  readonly strange: boolean;
+  readonly unseen: number;
+}
+
 /** A picture as the model sees it, in patches by rows from the top left. */
 export interface TracePicture {
   readonly columns: number;
@@ -904,6 +919,7 @@ export interface TraceSide {
   readonly dir: "ltr" | "rtl";
   readonly image?: TracePicture;
   readonly lang: string;
+  readonly novelty?: TraceNovelty;
   readonly origin?: "decoded" | "given";
   readonly text: string;
   readonly tokens: readonly TraceToken[];
@@ -1016,6 +1032,7 @@ export interface TranslationOut {
   readonly finished: boolean;
   readonly links?: readonly LinkOut[];
   readonly matches?: readonly MatchOut[];
+  readonly novelty?: NoveltyOut | null;
   readonly score: number;
   readonly score_per_token: number;
   readonly sentences?: readonly SentenceOut[];

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { shuffled } from "../src/local/edits";
 import { changes, chrf } from "../src/local/experiments";
-import { loopEnd } from "../src/local/model";
+import { loopEnd } from "../src/local/loops";
 import { sha256 } from "../src/local/sha256";
 import { direction, tidy } from "../src/local/text";
 import { fsum } from "../src/local/translate";

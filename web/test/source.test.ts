@@ -87,7 +87,7 @@ test("every message is used and every used message exists", () => {
         problems.push(`${full} is not used`);
     }
     for (const used of literal)
-      if (used.startsWith(`${file}.`) && !(used.slice(file.length + 1) in table) && !/\.(css|ts|json)$/.test(used))
+      if (used.startsWith(`${file}.`) && !(used.slice(file.length + 1) in table) && !/\.(css|ts|json|safetensors)$/.test(used))
         problems.push(`${used} does not exist`);
   }
   assert.deepEqual(problems, []);

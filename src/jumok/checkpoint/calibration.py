@@ -1,5 +1,6 @@
-"""What was learned about a model later, beside it: `confidence.json` turns its scores into probabilities, and
-`alignment.json` says which head aligns. Bytes and JSON only, no torch.
+"""What was learned about a model later, beside it: `confidence.json` turns its scores into probabilities,
+`alignment.json` says which head aligns, `novelty.json` which tokens its training had side by side. Bytes
+and JSON only, no torch.
 
 They may be added to a model folder at any time, so no manifest has them: a seal says whether one is as it was
 written, and the SHA-256 of the weights whether it belongs to them.
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok.checkpoint.folder import dump_json, replace_file
-from jumok.checkpoint.manifest import ALIGNMENT, CALIBRATION, parse_json, read_manifest, read_small
+from jumok.checkpoint.manifest import ALIGNMENT, CALIBRATION, NOVELTY, parse_json, read_manifest, read_small
 from jumok.errors import ConfigError, ModelError
 from jumok.seals import SEAL, sealed, unsealed
 
@@ -18,9 +19,17 @@ WEIGHTS = (
     "native.safetensors",
     "model.safetensors",
 )  # a folder has one; `jumok verify` loads no numpy for it
-SCHEMAS = {CALIBRATION: "jumok-confidence/1", ALIGNMENT: "jumok-alignment/1"}
+SCHEMAS = {
+    CALIBRATION: "jumok-confidence/1",
+    ALIGNMENT: "jumok-alignment/1",
+    NOVELTY: "jumok-novelty/1",
+}
 AGAIN = "make it again: jumok calibrate -m MODEL -s SOURCE -t TARGET"
-HINTS = {CALIBRATION: AGAIN, ALIGNMENT: f"remove it, and {AGAIN} --align"}
+HINTS = {
+    CALIBRATION: AGAIN,
+    ALIGNMENT: f"remove it, and {AGAIN} --align",
+    NOVELTY: "remove it: the model then says nothing about how new a text is to it",
+}
 
 
 def is_calibrated(folder: Path) -> bool:

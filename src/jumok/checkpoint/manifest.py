@@ -26,10 +26,13 @@ from jumok.systems import memory_size, open_flags
 MANIFEST = "MANIFEST.json"
 AVERAGED = "averaged"  # a run's folder for the mean of its last checkpoints
 CHECKPOINTS = "checkpoints"
-CALIBRATION = "confidence.json"  # may be added to a folder later, as the next two; each has a seal of its own
+CALIBRATION = (
+    "confidence.json"  # may be added to a folder later, as the next three; each has a seal of its own
+)
 ALIGNMENT = "alignment.json"
+NOVELTY = "novelty.json"
 NEIGHBOURS = "neighbours.safetensors"
-LATER = (CALIBRATION, ALIGNMENT, NEIGHBOURS)
+LATER = (CALIBRATION, ALIGNMENT, NOVELTY, NEIGHBOURS)
 FORMAT_VERSION = 1
 JSON_LIMIT = 16 * 2**20
 COPY_AGAIN = "copy the folder again from where it was whole, or use an older checkpoint"

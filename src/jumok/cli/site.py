@@ -32,9 +32,9 @@ def site(models: tuple[str, ...], out: Path, runs: Path | None, *, as_json: bool
     """Write the explorer of one model or more as a folder that any web host can serve.
 
     Everything is computed in the reader's browser, by the C engine as WebAssembly; nothing is sent anywhere.
-    The folder holds the models: whoever can open the page can copy them. Without -m, the three small models
-    of dates that come with the package. With a name that ends with .html it is one file, which opens from a
-    disk and has no runs and no Learn.
+    The folder holds the models, and the training sentences of a model with neighbours.safetensors: whoever
+    can open the page can copy them. Without -m, the three small models of dates that come with the package.
+    With a name that ends with .html it is one file, which opens from a disk and has no runs and no Learn.
     """
     from jumok.checkpoint.bundled import bundled, examples_of, named_folder
     from jumok.server.runs.catalog import Runs

@@ -1,13 +1,14 @@
 """A calibrated model's doubts: from the scores of an answer to the probability of a person changing it."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jumok.checkpoint.calibration import bad_calibration, is_calibrated, read_calibration
-from jumok.checkpoint.manifest import CALIBRATION
+from jumok.checkpoint.calibration import bad_calibration, is_calibrated, read_calibration, read_learned
+from jumok.checkpoint.manifest import CALIBRATION, NOVELTY
 from jumok.decoding.estimator import Estimator, parse_estimator
 from jumok.decoding.jobs import Request
 from jumok.decoding.results import Confidence, Hypothesis, WordDoubt
@@ -19,12 +20,15 @@ from jumok.decoding.word_features import (
     word_columns,
 )
 from jumok.errors import ConfigError, ModelError
+from jumok.text.novelty import Novelty, parse_novelty
 from jumok.text.spans import token_spans
 from jumok.text.tokenizer import Tokenizers
 from jumok.text.word_spans import word_spans
 
 if TYPE_CHECKING:
     from jumok.decoding.engines import Engine
+
+log = logging.getLogger("jumok")
 
 DIGITS = 4
 """Of a probability: calibration knows no more, and engines round differently behind them."""
@@ -111,6 +115,17 @@ class Calibrated:
         except (ConfigError, ModelError, AttributeError):
             return None
         return float(found) if isinstance(found, int | float) else None
+
+    @cached_property
+    def novelty(self) -> Novelty | None:
+        """Which tokens stood side by side in training; None where that is not known."""
+        if not (self.folder / NOVELTY).exists():
+            return None
+        try:
+            return parse_novelty(read_learned(self.folder, NOVELTY))
+        except ModelError as error:
+            log.warning("%s\n  nothing is said about how new a text is", error)
+            return None
 
     @cached_property
     def calibration(self) -> Calibration:

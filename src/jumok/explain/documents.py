@@ -116,6 +116,16 @@ class TracePicture(DocumentPart):
     columns: Size
 
 
+class TraceNovelty(DocumentPart):
+    """How much of a source was new to the model: pairs of tokens side by side."""
+
+    pairs: Count
+    unseen: Count
+    """Pairs that never stood together in training."""
+    strange: bool
+    """They are more than in 99 of 100 validation sentences: hardly a text of the kind that was learned."""
+
+
 class TraceSide(DocumentPart):
     text: str
     """Tidied: NFC, single spaces. Of a picture, the picture as a data URL."""
@@ -127,6 +137,9 @@ class TraceSide(DocumentPart):
     words: list[TraceWord]
     """Every token is in exactly one word."""
     image: TracePicture = sometimes("Only of a source that is a picture.")
+    novelty: TraceNovelty = sometimes(
+        "Only of a source, where the model knows what stood together in training."
+    )
 
 
 class TraceDecode(DocumentPart):

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from math import fsum, isfinite
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +17,7 @@ from jumok.explain.documents import KindSize
 from jumok.explain.head_profile import head_profile
 from jumok.explain.subject import Subject
 from jumok.explain.tokens import is_picture, is_special, label, side_of, source_side
+from jumok.text.novelty import Novelty
 from jumok.text.tokenizer import Tokenizer, Tokenizers
 
 SCHEMA = "trace/1"
@@ -34,9 +36,13 @@ def build_manifest(
     subject: Subject,
     captured: Captured,
     interventions: Sequence[Mapping[str, Any]] = (),
+    novelty: Novelty | None = None,
 ) -> dict[str, Any]:
     """The manifest of one captured sentence; `model` is its `model_block`."""
     sides = sides_of(model, tokenizers, subject)
+    if novelty is not None:
+        read: tuple[Any, ...] = subject.source_ids
+        sides["source"]["novelty"] = asdict(novelty.count([read]))
     settings = dict(subject.settings or {})
     trace = trace_id(model, captured, settings, interventions)
     href = f"/v1/traces/{trace}"

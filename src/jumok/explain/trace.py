@@ -369,7 +369,7 @@ def make_traces(
     traces = []
     for subject, captured in zip(subjects, _captured(translator, subjects), strict=True):
         given = (about, translator.tokenizers, subject, captured, translator.interventions)
-        manifest = partial(build_manifest, *given)
+        manifest = partial(build_manifest, *given, translator.novelty)
         traces.append(Trace(manifest, TensorStore.of(translator.inside, captured), translator))
     return traces
 

@@ -35,6 +35,7 @@ from jumok.run.events import logs, start_event
 from jumok.run.folder import RunFolder
 from jumok.run.forecast import SecondForecast
 from jumok.run.machine import Machine, look_at_machine
+from jumok.run.novelty import keep_novelty
 from jumok.run.plan import Plan, is_language, make_plan
 from jumok.run.prepare import Prepared, prepare, reopen
 from jumok.run.probes import write_probe
@@ -206,6 +207,7 @@ def run(request: RunRequest, callbacks: RunCallbacks) -> TrainedRun:
             if outcome.reason != "signal":
                 outcome = averaged_if_better(work, outcome)
                 calibrate_run(work, outcome.state.step)
+                keep_novelty(work, outcome.state.step)
         except BaseException as error:
             ended = isinstance(error, SystemExit | KeyboardInterrupt)  # by a second signal
             status, reason = ("stopped", "signal") if ended else ("failed", type(error).__name__)

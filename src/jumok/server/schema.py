@@ -236,6 +236,16 @@ class TermOut(AnswerPart):
     present: bool = Field(description="Whether the answer has one of the targets.")
 
 
+class NoveltyOut(AnswerPart):
+    """How new a text is to a model: pairs of tokens that stand side by side in it."""
+
+    pairs: int
+    unseen: int = Field(description="Pairs that never stood together in the sources it was trained on.")
+    strange: bool = Field(
+        description="They are more than in 99 of 100 validation sentences: not the kind of text it learned."
+    )
+
+
 class TranslationOut(HypothesisOut):
     alternatives: list[HypothesisOut]
     matches: list[MatchOut] = Field(
@@ -243,6 +253,9 @@ class TranslationOut(HypothesisOut):
     )
     terms: list[TermOut] = Field([], description="Of a request with a glossary.")
     align: str | None = Field(None, description="Pharaoh form: pairs of word numbers, source first.")
+    novelty: NoveltyOut | None = Field(
+        None, description="Left out where the model does not know its training, and of texts of the memory."
+    )
 
 
 class TranslateAnswer(AnswerPart):

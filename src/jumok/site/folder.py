@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jumok.checkpoint.contents import Contents, read_arrays, read_contents, read_parts
-from jumok.checkpoint.manifest import MANIFEST, first_whole, read_manifest
+from jumok.checkpoint.manifest import CALIBRATION, MANIFEST, NEIGHBOURS, NOVELTY, first_whole, read_manifest
 from jumok.config import copies
 from jumok.errors import ConfigError, RunError
 from jumok.server.runs.catalog import Runs
@@ -30,6 +30,8 @@ NOT_HERE = re.compile(r"(file|report|documents)-")
 """Scripts of exported files, and of a screen that needs a server."""
 UNREAD = {"README.md", "optimizer.safetensors", "shortlist.safetensors"}
 """Files of a model folder that a page does not read."""
+LATER = (CALIBRATION, NOVELTY, NEIGHBOURS)
+"""Files that were added to a model folder: what its scores and texts usually are, and states of training."""
 POINTS = 1000  # of a curve, as the page asks for
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; "
@@ -143,8 +145,9 @@ def engine_files() -> dict[str, bytes]:
 def model_files(name: str, folder: Path) -> tuple[str, dict[str, bytes]]:
     """Where a model folder goes, and its files."""
     names = [one for one in read_manifest(folder) if one not in UNREAD]
-    files = {one: (folder / one).read_bytes() for one in (MANIFEST, *names)}
-    mark = hashlib.sha256(files[MANIFEST]).hexdigest()[:10]
+    later = [one for one in LATER if (folder / one).is_file()]
+    files = {one: (folder / one).read_bytes() for one in (MANIFEST, *names, *later)}
+    mark = hashlib.sha256(b"".join(files[one] for one in (MANIFEST, *later))).hexdigest()[:10]
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"
     return f"models/{plain}-{mark}", files
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.decoding.conftest import TINY
-from tests.server.conftest import Serve
+from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
 
@@ -32,6 +32,21 @@ def test_a_translation_is_that_of_the_library(
         assert [one["text"] for one in found["alternatives"]] == [one.text for one in own.alternatives]
         assert [token["id"] for token in found["tokens"]] == [token.id for token in own.tokens]
         assert found["score"] == pytest.approx(sum(token["logprob"] for token in found["tokens"]))
+
+
+def test_how_new_a_text_is_to_a_model_that_knows_its_training(trio_running: Running) -> None:
+    with httpx2.Client(base_url=trio_running.url) as client:
+        texts = ["5. März 2024", "나는 어제 영화를 봤다.", ""]
+        known, strange, blank = (one["novelty"] for one in translate(client, texts=texts)["results"])
+        told = client.post("/v1/translate/stream", json={"text": texts[1], "beam": 2, "max_len": 6}).text
+    assert known == {"pairs": 9, "unseen": 0, "strange": False}
+    assert strange == {"pairs": 29, "unseen": 29, "strange": True}
+    assert blank == {"pairs": 0, "unseen": 0, "strange": False}
+    assert json.loads(told.rpartition("data: ")[2])["novelty"] == strange
+
+
+def test_a_model_that_does_not_know_its_training_says_nothing(client: httpx2.Client) -> None:
+    assert "novelty" not in translate(client, texts=["a man"])["results"][0]
 
 
 def test_the_first_model_is_the_default(client: httpx2.Client) -> None:

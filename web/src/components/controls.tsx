@@ -77,6 +77,14 @@ export const Segmented = <V extends string>(props: ChoiceProps<V>) => group("seg
 /** Tabs over a panel; the panel is the caller's and should have role="tabpanel". */
 export const Tabs = <V extends string>(props: ChoiceProps<V>) => group("tabs", "tablist", "tab", "aria-selected", props);
 
+/** Scrolls what holds an element sideways, and nothing else, until it is seen. */
+function intoView(node: HTMLElement | null): void {
+  const box = node?.parentElement;
+  if (!node || !box) return;
+  const [left, right] = [node.offsetLeft - box.offsetLeft, node.offsetLeft - box.offsetLeft + node.offsetWidth];
+  box.scrollLeft = Math.max(Math.min(box.scrollLeft, left), right - box.clientWidth);
+}
+
 function group<V extends string>(
   name: string,
   role: "radiogroup" | "tablist",
@@ -94,6 +102,7 @@ function group<V extends string>(
             type="button"
             role={one}
             {...{ [state]: on }}
+            ref={on ? intoView : null}
             tabIndex={on ? 0 : -1}
             disabled={choice.disabled}
             title={choice.title}

@@ -37,6 +37,8 @@ function toArray(dtype: string, bytes: ArrayBuffer): Float32Array | Uint8Array {
     case "U8":
     case "BOOL":
       return new Uint8Array(bytes);
+    case "I8":
+      return Float32Array.from(new Int8Array(bytes));
     case "F64":
       return Float32Array.from(new Float64Array(bytes));
     case "I32":

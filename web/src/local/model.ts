@@ -6,6 +6,7 @@ import { type Arena, double, type Engine, int, long } from "./engine";
 import { sha256 } from "./sha256";
 import { closed } from "./sides";
 import { EOS, Tokenizer } from "./tokenizer";
+import { lowestScore, Novelty } from "./usual";
 import { loadModel, parameterCount, type Settings, type Shape, shapeOf } from "./weights";
 
 /** The files of a folder by name. */
@@ -14,6 +15,8 @@ export type Kind = "enc_self" | "dec_self" | "cross";
 export const KINDS: readonly Kind[] = ["enc_self", "dec_self", "cross"];
 /** As the server's, as far as they mean something here. */
 export const LIMITS = { texts: 64, characters: 5000, tokens: 512, beam: 16, n_best: 16, new_tokens: 512, trace_tokens: 128, terms: 0 };
+/** States of training sentences, beside a model that has any. */
+export const INDEX = "neighbours.safetensors";
 /** Most bytes of a folder that is dropped onto the page. */
 export const LARGEST = 512 << 20;
 
@@ -110,6 +113,14 @@ async function digest(file: Uint8Array<ArrayBuffer>): Promise<string> {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** What a site says about a model besides its files. */
+export interface Notes {
+  readonly examples?: readonly string[];
+  readonly run?: string | null;
+  /** it has states of training sentences */
+  readonly indexed?: boolean;
+}
+
 export class LocalModel {
   readonly shape: Shape;
   readonly source: Tokenizer;
@@ -119,10 +130,13 @@ export class LocalModel {
   readonly languages: readonly [string, string];
   readonly maxLength: number;
   readonly dtype: string;
+  readonly novelty: Novelty | null;
+  readonly weightsHash: string;
   /** of the model in the engine, once it is `ready` */
   handle = 0;
   /** learned positions of the source */
   table: Float32Array | null = null;
+  private readonly lowestScore: number | null;
   private readonly parameters: number;
   private readonly listed: Listed;
   private readonly shared: boolean;
@@ -133,8 +147,9 @@ export class LocalModel {
     readonly engine: Engine,
     readonly name: string,
     files: Files,
-    private readonly weights: (name: string) => Promise<Uint8Array<ArrayBuffer>>,
-    private readonly notes: { readonly examples?: readonly string[]; readonly run?: string | null } = {},
+    /** brings a large file of the folder */
+    readonly file: (name: string) => Promise<Uint8Array<ArrayBuffer>>,
+    private readonly notes: Notes = {},
   ) {
     this.listed = listedIn(files);
     this.fingerprint = sha256(files.get("MANIFEST.json")!);
@@ -161,6 +176,9 @@ export class LocalModel {
     if (!WEIGHTS.some((name) => name in this.listed)) throw bad("the folder has no weights");
     this.dtype = WEIGHTS[0] in this.listed ? "float32" : "int8";
     this.shared = shared;
+    this.weightsHash = this.listed[WEIGHTS[Number(this.dtype === "int8")]].sha256;
+    this.novelty = Novelty.parse(text("novelty.json"), this.weightsHash);
+    this.lowestScore = lowestScore(text("confidence.json"), this.weightsHash);
     this.parameters = parameterCount(this.shape, this.source.size, this.target.size, shared);
   }
 
@@ -176,7 +194,7 @@ export class LocalModel {
   private async open(): Promise<void> {
     const packed = this.dtype === "int8";
     const name = WEIGHTS[Number(packed)];
-    const file = await this.weights(name);
+    const file = await this.file(name);
     checkFile(this.listed, name, file, await digest(file));
     const tensors = readSafetensors(file.buffer);
     this.table = (tensors.get(packed ? "source_positions" : "source_positions.table")?.data as Float32Array | undefined) ?? null;
@@ -223,8 +241,8 @@ export class LocalModel {
       image: null,
       sentences: "as-is",
       confidence: false,
-      lowest_score: null,
-      neighbours: false,
+      lowest_score: this.lowestScore,
+      neighbours: this.notes.indexed ?? false,
       directions: [],
       languages: [],
       members: [],
@@ -369,26 +387,6 @@ function spelledPieces(tokenizer: Tokenizer): { readonly texts: Uint8Array; read
   const texts = new Uint8Array(begins.at(-1)!);
   all.forEach((piece, id) => texts.set(piece, begins[id]));
   return { texts, offsets: begins };
-}
-
-/** The end of a loop among tokens, null where there is none (src/jumok/decoding/loops.py). */
-export function loopEnd(ids: readonly unknown[]): number | null {
-  if (ids.length - new Set(ids).size < 9) return null;
-  const ends: number[] = [];
-  for (let period = 1; period <= Math.min(8, Math.floor(ids.length / 4)); period++) {
-    const needed = Math.max(12, 4 * period) - period;
-    for (let [place, same] = [period, 0]; place < ids.length; place++) {
-      same = ids[place] === ids[place - period] ? same + 1 : 0;
-      if (same === needed) {
-        ends.push(place + 1);
-        break;
-      }
-    }
-  }
-  if (ends.length === 0) return null;
-  let end = Math.min(...ends);
-  while (end < ids.length && Number(ids[end]) >= 132 && Number(ids[end]) < 196) end++;
-  return end;
 }
 
 export const withEnd = (answer: Answer): number[] => (answer.finished ? [...answer.ids, EOS] : [...answer.ids]);

@@ -5,7 +5,8 @@ import type { TraceDraft } from "../lib/interventions";
 import { linesOf } from "../lib/sentences";
 import type { Engine } from "./engine";
 import { beam, compare, type CompareDraft, influence, sweep, whatIf } from "./experiments";
-import { type Files, type Kind, LARGEST, LIMITS, LocalModel } from "./model";
+import { type Files, INDEX, type Kind, LARGEST, LIMITS, LocalModel } from "./model";
+import { type NeighboursDraft, neighbours } from "./neighbours";
 import { sha256 } from "./sha256";
 import { makeTrace, type Trace } from "./trace";
 import { type Asked, onlyServed, read, translate } from "./translate";
@@ -49,11 +50,12 @@ export class Room {
     const taken = (name: string) => this.models.some((model) => model.name === name);
     let name = folder;
     for (let n = 2; taken(name); n++) name = `${folder} (${n})`;
-    const model = new LocalModel(this.engine, name, files, async (file) => {
-      const found = files.get(file);
-      if (!found) throw new ApiError(422, "bad_model", `${file} is missing: copy the folder again from where it was whole`);
+    const file = async (wanted: string) => {
+      const found = files.get(wanted);
+      if (!found) throw new ApiError(422, "bad_model", `${wanted} is missing: copy the folder again from where it was whole`);
       return found;
-    });
+    };
+    const model = new LocalModel(this.engine, name, files, file, { indexed: files.has(INDEX) });
     await model.ready();
     this.models.push(model);
     return name;
@@ -134,6 +136,8 @@ async function post(room: Room, path: string, body: Bodies, emit: Emit, stopped:
       const { name } = await room.model(body.model);
       return { model: name, sentences: sentencesOf(body.text) };
     }
+    case "neighbours":
+      return neighbours(await room.model(body.model), body as unknown as NeighboursDraft);
     case "trace":
       return room.keep(makeTrace(await room.model(body.model), body as unknown as TraceDraft)).manifest;
     case "what-if": {

@@ -158,7 +158,10 @@ export class Trace {
     const recurrent = shape.arch !== "transformer";
     const parts = { cell: shape.cell, bidirectional: shape.bidirectional, input_feeding: shape.arch === "luong" && shape.input_feeding };
     const sides = {
-      source: sideOf(model.source, this.source, line, model.languages[0], { end: true }),
+      source: {
+        ...sideOf(model.source, this.source, line, model.languages[0], { end: true }),
+        ...(model.novelty ? { novelty: model.novelty.count(this.source.at(-1) === EOS ? this.source.slice(0, -1) : this.source) } : {}),
+      },
       target: {
         origin: settled === null ? ("given" as const) : ("decoded" as const),
         ...sideOf(model.target, written, text, model.languages[1], { end: ended }),

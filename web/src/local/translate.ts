@@ -1,7 +1,8 @@
 /** Texts in, answers out: what /v1/translate and its stream do, in the tab. */
 import type { HypothesisOut, TokenOut, TranslationOut } from "../api-types";
 import { ApiError } from "../errors";
-import { type Answer, LIMITS, type LocalModel, loopEnd, type Phrase, type SearchOptions, withEnd } from "./model";
+import { loopEnd } from "./loops";
+import { type Answer, LIMITS, type LocalModel, type Phrase, type SearchOptions, withEnd } from "./model";
 import { length, points, tidy } from "./text";
 
 /** What a request may ask of a search. */
@@ -165,7 +166,8 @@ function hypotheses(model: LocalModel, answers: readonly Answer[], most: number)
 export function translate(model: LocalModel, text: string, asked: Asked): TranslationOut {
   const settled = settle(model, asked);
   const { line, ids } = read(model, text);
-  if (line === "") return { text: "", score: 0, score_per_token: 0, finished: true, tokens: [], alternatives: [] };
+  const novelty = model.novelty ? { novelty: model.novelty.count(ids) } : {};
+  if (line === "") return { text: "", score: 0, score_per_token: 0, finished: true, tokens: [], alternatives: [], ...novelty };
   const [best, ...alternatives] = hypotheses(model, answersTo(model, line, ids, settled), settled.n_best);
-  return { ...best, alternatives };
+  return { ...best, alternatives, ...novelty };
 }

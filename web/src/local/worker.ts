@@ -3,7 +3,7 @@ import { ApiError, problemOf } from "../errors";
 import type { ServerEvent } from "../lib/sse";
 import { unpacked } from "../lib/unpacked";
 import { Engine } from "./engine";
-import { type Files, LocalModel } from "./model";
+import { type Files, INDEX, LocalModel } from "./model";
 import { answer, Room } from "./routes";
 
 export interface Ask {
@@ -78,7 +78,7 @@ async function openSite(base: string): Promise<Room> {
     const at = (file: string) => fetched(`${folder}/${file}`, base);
     const small = files.filter((file) => !file.endsWith(".safetensors"));
     const found: Files = new Map(await Promise.all(small.map(async (file) => [file, await at(file)] as const)));
-    return new LocalModel(await engine, name, found, at, notes);
+    return new LocalModel(await engine, name, found, at, { ...notes, indexed: files.includes(INDEX) });
   });
   const recorded = site.answers ? fetched(site.answers, base) : null;
   const answers = async () => (recorded ? JSON.parse(new TextDecoder().decode(await unpacked(await recorded))) : {});

@@ -80,6 +80,11 @@ export const translate = {
     "The model has no answer: it wrote the end at once ({share} sure).",
     "모델이 답을 내지 못했습니다. 바로 끝맺었습니다(확신 {share}).",
   ],
+  novel: [
+    "{n} of its {all} pairs of neighbouring tokens never stood together in training.",
+    "이웃한 토큰 {all}쌍 가운데 {n}쌍은 학습할 때 함께 나온 적이 없습니다.",
+  ],
+  novel_text: ["Check the answer before you trust it.", "이 답은 확인하고 쓰세요."],
   strange: ["{n} of {all} characters never occurred in its training:", "{all}글자 중 {n}글자는 학습한 적이 없습니다:"],
   unsure: [
     "It is less sure of this answer ({score} per token) than of 99 in 100 sentences that it was tried on (above {low}): it may never have learned the like.",

@@ -1,5 +1,5 @@
 /** The training screen: runs at the left; curves, samples and the attention as it forms. */
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { CommandList } from "../components/Commands";
 import { Button, choices, Tabs } from "../components/controls";
 import { Icon } from "../components/Icon";
@@ -91,6 +91,8 @@ function Board({ runs }: { runs: readonly RunOut[] }) {
   const mine = trainer.value?.current;
   const chosen = chosenRuns(runs, params.value.r ?? (isBusy(mine) ? mine!.run : undefined));
   const followed = useRuns(chosen);
+  const [first] = useState(() => chosen.map((run) => run.name)); // a list that is cut off shows what is drawn
+  const listed = [...runs].sort((a, b) => Number(first.includes(b.name)) - Number(first.includes(a.name)));
   const names = shortNames(runs.map(titleOf));
   const colours = coloursOf(chosen.map((run) => run.arch)); // of those on show: a run that is not takes no colour from them
   const colourOf = (run: RunOut) => colours[chosen.indexOf(run)];
@@ -118,11 +120,11 @@ function Board({ runs }: { runs: readonly RunOut[] }) {
       <aside aria-label={t("training.runs")}>
         <h2>{t("training.runs")}</h2>
         <ul>
-          {runs.map((run, i) => (
+          {listed.map((run) => (
             <li key={run.name}>
               <RunButton
                 run={followed.get(run.name)?.data?.detail ?? run}
-                name={names[i]}
+                name={names[runs.indexOf(run)]}
                 colour={colourOf(run)}
                 on={chosen.includes(run)}
                 onClick={() => toggle(run)}
@@ -162,7 +164,7 @@ function RunButton({ run, name, colour, on, onClick }: { run: RunOut; name: stri
   const steps =
     run.step === null
       ? null
-      : run.max_steps
+      : run.max_steps && run.status !== "completed" // its limit may have been another one before
         ? t("training.step_of", { n: run.step, total: run.max_steps })
         : run.time_limit && run.elapsed_s !== null
           ? t("training.step_time", { n: run.step, time: duration(run.elapsed_s), limit: duration(run.time_limit) })

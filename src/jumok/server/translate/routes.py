@@ -5,6 +5,7 @@ import hashlib
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Header, Request
@@ -12,6 +13,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from jumok.decoding.jobs import make_request
 from jumok.decoding.links import align_words
+from jumok.decoding.parts import TextJobs
 from jumok.decoding.recall import recall
 from jumok.decoding.results import Score, Translation
 from jumok.decoding.stream import Partial
@@ -48,9 +50,9 @@ async def translate(body: TranslateRequest, request: Request, services: SharedSe
         return await asyncio.to_thread(timed_answer, served, recalled, began)
     asked = body.chosen() | {"align": body.align and served.translator.aligns}
     work = translations(served, services, body.texts, asked, request)
-    _, found = await answer_in_time(request, services, work)
+    order, found = await answer_in_time(request, services, work)
     lines = await asyncio.to_thread(align_all, served, found) if body.align else ()
-    return await asyncio.to_thread(timed_answer, served, found, began, lines)
+    return await asyncio.to_thread(timed_answer, served, found, began, lines, order)
 
 
 async def translations(
@@ -81,11 +83,18 @@ async def recalled_translations(
 
 
 def timed_answer(
-    served: ServedModel, found: Sequence[Translation | Score], began: float, lines: Sequence[str | None] = ()
+    served: ServedModel,
+    found: Sequence[Translation | Score],
+    began: float,
+    lines: Sequence[str | None] = (),
+    order: DecodingOrder | None = None,
 ) -> Response:
     """The answer, with the alignments if there are any. Many tokens take a while: not for the event loop."""
     ms = round((time.perf_counter() - began) * 1000, 1)
     results = [result_fields(one) for one in found]
+    if order is not None:
+        for result, jobs in zip(results, order.parts, strict=True):
+            result |= novelty_fields(order, jobs)
     for result, line in zip(results, lines, strict=False):
         result["align"] = line
     return json_answer({"model": served.name, "results": results, "ms": ms})
@@ -102,6 +111,14 @@ def result_fields(answer: Translation | Score) -> dict[str, Any]:
             if not one.get(name, True):
                 del one[name]
     return fields
+
+
+def novelty_fields(order: DecodingOrder, text: TextJobs) -> dict[str, Any]:
+    """How new one text is to the model, as a member of its result; nothing where that is not known."""
+    novelty = order.translator.novelty
+    if novelty is None:
+        return {}
+    return {"novelty": asdict(novelty.count([job.source for job in text.jobs]))}
 
 
 def align_all(served: ServedModel, answers: Sequence[Translation]) -> list[str | None]:
@@ -157,7 +174,9 @@ async def translation_events(
             else:
                 order.check([part])
                 ms = round((time.perf_counter() - began) * 1000, 1)
-                yield Event("final", {**result_fields(part), "ms": ms})
+                yield Event(
+                    "final", {**result_fields(part), **novelty_fields(order, order.parts[0]), "ms": ms}
+                )
 
 
 def stream_name(served: ServedModel, order: DecodingOrder) -> str:

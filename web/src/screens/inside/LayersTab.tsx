@@ -89,7 +89,7 @@ function Group({ pass, stage, places, at, show }: GroupProps) {
   return (
     <details ref={node} open={here}>
       <summary>
-        {stageName(stage, pass)} <span class="badge">{places.length}</span>
+        {stageName(stage, pass)}&nbsp;<span class="badge">{places.length}</span>
       </summary>
       <ol>
         {places.map((place) => {

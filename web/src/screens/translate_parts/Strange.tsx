@@ -13,9 +13,11 @@ const MUCH = 0.25;
 export function Strange({ manifest }: { manifest: Manifest }) {
   const { unseen: strange, all, examples } = unseen(manifest.source);
   const unknown = all > 0 && strange / all >= MUCH;
+  // characters that are not known say more, and their pairs are new as well
+  const novel = !unknown && manifest.source.novelty?.strange ? manifest.source.novelty : null;
   const empty = manifest.target.text.trim() === "";
   const low = ops.value.length > 0 ? null : unsure(manifest.decode, model.value?.lowest_score ?? null);
-  if (!unknown && !empty && low === null) return null;
+  if (!unknown && !novel && !empty && low === null) return null;
   const sure = Math.exp(manifest.steps[0]?.logprob ?? 0);
   return (
     <div class="banner strange" role="status">
@@ -28,8 +30,15 @@ export function Strange({ manifest }: { manifest: Manifest }) {
             {". "}
           </>
         )}
+        {novel && `${t("translate.novel", { n: novel.unseen, all: novel.pairs })} `}
         {low !== null && `${t("translate.unsure", { score: fixed(manifest.decode.score_per_token ?? 0, 2), low: fixed(low, 2) })} `}
-        {readsDates(model.value) ? t("translate.strange_dates") : unknown ? t("translate.strange_text") : ""}
+        {readsDates(model.value)
+          ? t("translate.strange_dates")
+          : unknown
+            ? t("translate.strange_text")
+            : novel
+              ? t("translate.novel_text")
+              : ""}
       </p>
     </div>
   );
