@@ -48,7 +48,9 @@ class Host:
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     root = tmp_path_factory.mktemp("host")
-    models = {name: SiteModel(path, EXAMPLES, name) for name, path in reversed(bundled().items())}
+    models = {
+        name: SiteModel(path, EXAMPLES, name, neighbours=True) for name, path in reversed(bundled().items())
+    }
     with pytest.MonkeyPatch.context() as patch:
         if STATIC is not None:
             patch.setattr(site_folder, "PAGE", STATIC)

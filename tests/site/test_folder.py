@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jumok.checkpoint.bundled import EXAMPLES, RECORDS, bundled
-from jumok.checkpoint.manifest import CALIBRATION, NEIGHBOURS, NOVELTY
+from jumok.checkpoint.manifest import CALIBRATION, NOVELTY
 from jumok.errors import ConfigError, ModelError
 from jumok.site.folder import SITE, SiteModel, write_site
 
@@ -44,11 +44,19 @@ def test_words_and_the_book_are_packed_and_a_screen_that_needs_a_server_is_not_t
     assert not [name for name in page if name.startswith("documents-")]
 
 
+def test_training_sentences_are_there_only_if_they_are_asked_for(tmp_path: Path) -> None:
+    """The bundled Transformer has an index of states."""
+    for asked in (False, True):
+        model = SiteModel(bundled()["transformer"], neighbours=asked)
+        files = write_site({"one": model}, tmp_path / str(asked))
+        assert any(name.endswith("/neighbours.safetensors") for name in files) is asked
+
+
 def test_everything_that_is_named_is_there(site: Path) -> None:
     files = files_of(site)
     about = json.loads(files[SITE])
     named = [*about["engines"], about["answers"]]
-    named += [f"{model['folder']}/{file}" for model in about["models"] for file in model["files"]]
+    named += [place for model in about["models"] for place in model["files"].values()]
     named += re.findall(r'(?:href|src|content)="\./([^"]+)"', files["index.html"].decode())
     assert set(named) <= files.keys()
     assert [model["name"] for model in about["models"]] == list(bundled())
@@ -58,10 +66,18 @@ def test_everything_that_is_named_is_there(site: Path) -> None:
 def test_what_is_usual_for_a_model_comes_along(site: Path) -> None:
     about = json.loads((site / SITE).read_text("utf-8"))
     for model in about["models"]:
-        for name in (CALIBRATION, NOVELTY, NEIGHBOURS):
-            own, there = bundled()[model["name"]] / name, site / model["folder"] / name
-            assert own.exists() == there.exists()
-            assert not own.exists() or there.read_bytes() == own.read_bytes()
+        for name in (CALIBRATION, NOVELTY):
+            own = bundled()[model["name"]] / name
+            assert own.exists() == (name in model["files"])
+            assert not own.exists() or (site / model["files"][name]).read_bytes() == own.read_bytes()
+
+
+def test_equal_files_of_several_models_lie_in_one_place(site: Path) -> None:
+    tokenizers = {
+        model["files"]["tokenizer.json"] for model in json.loads((site / SITE).read_text())["models"]
+    }
+    assert len(tokenizers) == 1
+    assert len([*site.rglob("tokenizer.json")]) == 1
 
 
 def test_paths_are_relative_and_nothing_comes_from_elsewhere(site: Path) -> None:

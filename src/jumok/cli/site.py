@@ -18,6 +18,7 @@ EXAMPLES = """
   jumok site -o site
   jumok site -m runs/en-de -m small=runs/small -o site --runs runs
   jumok site -m demo/ko-en -m demo/transformer -o site
+  jumok site -o site --neighbours
   jumok site -m runs/int8 -o site --json
   jumok site -m runs/int8 -o model.html
 """
@@ -28,13 +29,17 @@ FOLDER = click.Path(path_type=Path)
 @several("-m", "--model", "models", metavar="MODEL", help="A run or model folder, or NAME=FOLDER.")
 @click.option("-o", "--out", type=FOLDER, required=True, metavar="PATH", help="A folder, or one .html file.")
 @click.option("--runs", type=FOLDER, metavar="DIR", help="Show the training runs in this folder, too.")
-def site(models: tuple[str, ...], out: Path, runs: Path | None, *, as_json: bool, quiet: bool) -> None:
+@click.option("--neighbours", is_flag=True, help="With the training sentences of an index of states.")
+def site(
+    models: tuple[str, ...], out: Path, runs: Path | None, *, neighbours: bool, as_json: bool, quiet: bool
+) -> None:
     """Write the explorer of one model or more as a folder that any web host can serve.
 
     Everything is computed in the reader's browser, by the C engine as WebAssembly; nothing is sent anywhere.
-    The folder holds the models, and the training sentences of a model with neighbours.safetensors: whoever
-    can open the page can copy them. Without -m, the three small models of dates that come with the package.
-    With a name that ends with .html it is one file, which opens from a disk and has no runs and no Learn.
+    The folder holds the models, and with --neighbours the training sentences that lie beside them in
+    neighbours.safetensors: whoever can open the page can copy them. Without -m, the three small models of
+    dates that come with the package. With a name that ends with .html it is one file, which opens from a
+    disk and has no runs and no Learn.
     """
     from jumok.checkpoint.bundled import bundled, examples_of, named_folder
     from jumok.server.runs.catalog import Runs
@@ -51,6 +56,7 @@ def site(models: tuple[str, ...], out: Path, runs: Path | None, *, as_json: bool
             folder,
             examples=examples_of(folder) or samples_of(record_of(folder)),
             run=catalog.name_of(record_of(folder)),
+            neighbours=neighbours,
         )
         for name, folder in folders.items()
     }

@@ -30,8 +30,8 @@ NOT_HERE = re.compile(r"(file|report|documents)-")
 """Scripts of exported files, and of a screen that needs a server."""
 UNREAD = {"README.md", "optimizer.safetensors", "shortlist.safetensors"}
 """Files of a model folder that a page does not read."""
-LATER = (CALIBRATION, NOVELTY, NEIGHBOURS)
-"""Files that were added to a model folder: what its scores and texts usually are, and states of training."""
+LATER = (CALIBRATION, NOVELTY)
+"""Files that were added to a model folder: what its scores and texts usually are."""
 POINTS = 1000  # of a curve, as the page asks for
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; "
@@ -47,6 +47,8 @@ class SiteModel:
     folder: Path
     examples: tuple[str, ...] = ()
     run: str | None = None
+    neighbours: bool = False
+    """With its index of states, if it has one, and so with sentences that it learned from."""
 
 
 def write_site(
@@ -75,12 +77,12 @@ def site_files(
     contents = {name: readable(name, one.folder) for name, one in models.items()}
     files = engine_files()
     engines = list(files)  # in the order of `ENGINES`: the fast one, then the one for every browser
-    described = []
+    described, places = [], dict[bytes, str]()  # equal files of several models lie in one place
     for name, one in models.items():
-        place, own = model_files(name, contents[name].folder)
-        files |= {f"{place}/{file}": content for file, content in own.items()}
-        about = {"examples": list(one.examples), "run": one.run}
-        described.append({"name": name, "folder": place, "files": sorted(own), **about})
+        folder, own = model_files(name, contents[name].folder, LATER + (NEIGHBOURS,) * one.neighbours)
+        where = {file: places.setdefault(own[file], f"{folder}/{file}") for file in sorted(own)}
+        files |= {where[file]: content for file, content in own.items()}
+        described.append({"name": name, "files": where, "examples": list(one.examples), "run": one.run})
     recorded = recorded_answers(runs, only) if runs is not None else {}
     answers = hashed("answers.json.gz", packed(to_json(recorded))) if recorded else {}
     files |= answers
@@ -142,10 +144,10 @@ def engine_files() -> dict[str, bytes]:
     return files
 
 
-def model_files(name: str, folder: Path) -> tuple[str, dict[str, bytes]]:
-    """Where a model folder goes, and its files."""
+def model_files(name: str, folder: Path, added: Collection[str]) -> tuple[str, dict[str, bytes]]:
+    """Where a model folder goes, and its files; of those that were added to it later, these."""
     names = [one for one in read_manifest(folder) if one not in UNREAD]
-    later = [one for one in LATER if (folder / one).is_file()]
+    later = [one for one in added if (folder / one).is_file()]
     files = {one: (folder / one).read_bytes() for one in (MANIFEST, *names, *later)}
     mark = hashlib.sha256(b"".join(files[one] for one in (MANIFEST, *later))).hexdigest()[:10]
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-") or "model"

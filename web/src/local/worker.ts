@@ -37,8 +37,8 @@ interface Site {
   readonly engines: readonly string[];
   readonly models: readonly {
     readonly name: string;
-    readonly folder: string;
-    readonly files: readonly string[];
+    /** where each file of its folder lies; equal files of several models lie in one place */
+    readonly files: Readonly<Record<string, string>>;
     readonly examples: readonly string[];
     readonly run: string | null;
   }[];
@@ -74,11 +74,11 @@ async function openEngine(base: string, [fast, plain]: readonly string[]): Promi
 async function openSite(base: string): Promise<Room> {
   const site = JSON.parse(new TextDecoder().decode(await fetched("site.json", base))) as Site;
   const engine = openEngine(base, site.engines);
-  const folders = site.models.map(async ({ name, folder, files, ...notes }) => {
-    const at = (file: string) => fetched(`${folder}/${file}`, base);
-    const small = files.filter((file) => !file.endsWith(".safetensors"));
+  const folders = site.models.map(async ({ name, files, ...notes }) => {
+    const at = (file: string) => fetched(files[file] ?? file, base);
+    const small = Object.keys(files).filter((file) => !file.endsWith(".safetensors"));
     const found: Files = new Map(await Promise.all(small.map(async (file) => [file, await at(file)] as const)));
-    return new LocalModel(await engine, name, found, at, { ...notes, indexed: files.includes(INDEX) });
+    return new LocalModel(await engine, name, found, at, { ...notes, indexed: INDEX in files });
   });
   const recorded = site.answers ? fetched(site.answers, base) : null;
   const answers = async () => (recorded ? JSON.parse(new TextDecoder().decode(await unpacked(await recorded))) : {});

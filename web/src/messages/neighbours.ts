@@ -32,7 +32,7 @@ export const neighbours = {
     "이 모델 옆에는 학습 때의 상태가 없습니다. 한 번 만들어 두세요: jumok neighbours -m MODEL --data NAME, 또는 학습에 쓴 파일로.",
   ],
   none_here: [
-    "No states of training lie beside this model. Whoever made this page can add them: jumok neighbours -m MODEL --data NAME, then jumok site again.",
-    "이 모델 옆에는 학습 때의 상태가 없습니다. 이 페이지를 만든 사람이 덧붙일 수 있습니다: jumok neighbours -m MODEL --data NAME, 그다음 jumok site를 다시.",
+    "No states of training lie beside this model. Whoever made this page can add them: jumok neighbours -m MODEL --data NAME, then jumok site --neighbours.",
+    "이 모델 옆에는 학습 때의 상태가 없습니다. 이 페이지를 만든 사람이 덧붙일 수 있습니다: jumok neighbours -m MODEL --data NAME, 그다음 jumok site --neighbours.",
   ],
 } as const;
