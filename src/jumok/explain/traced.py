@@ -149,4 +149,4 @@ def with_traces(
     several = sentences if len(sentences) > 1 else ()
     parts = tuple(with_traces(one, [(one, made)], recorded=recorded) for one, made in several)
     made = sentences[0][1] if sentences else None
-    return TracedTranslation(*PLAIN(found), made=made, recorded=recorded, parts=parts)
+    return TracedTranslation(*PLAIN(found), made, recorded, parts)
