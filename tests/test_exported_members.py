@@ -52,6 +52,8 @@ def test_importing_jumok_does_not_import(heavy: str) -> None:
 
 def test_the_version_is_that_of_the_installed_package() -> None:
     assert version("jumok") == jumok.__version__
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {jumok.__version__}\n" in citation
 
 
 def test_the_version_is_written_in_one_place() -> None:

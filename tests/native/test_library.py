@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,17 @@ def test_a_file_that_is_no_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     (tmp_path / "bad.so").write_text("no library")
     monkeypatch.setenv(PATH, str(tmp_path / "bad.so"))
     assert why_not().startswith("bad.so cannot be loaded: ")
+
+
+@built
+@pytest.mark.skipif(sys.platform != "linux", reason="the header of an ELF file is changed")
+def test_a_library_for_another_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    data = bytearray(library_path().read_bytes())
+    data[18:20] = (8).to_bytes(2, "little")  # e_machine: MIPS
+    (tmp_path / "mips.so").write_bytes(data)
+    monkeypatch.setenv(PATH, str(tmp_path / "mips.so"))
+    hint = "it is built for another machine; install the wheel for this one"
+    assert why_not() == f"mips.so cannot be loaded: {hint}"
 
 
 @built

@@ -49,6 +49,8 @@ KINDS = {
     "char": TextConfig(kind="char", vocabulary=330),
     "word": TextConfig(kind="word", vocabulary=330),
 }
+LONGEST = 128
+"""Tokens of either side of a trace; of "xx" they are the beginning of a word, each letter, and the end."""
 OPS: list[tuple[str, list[dict[str, Any]]]] = [
     ("transformer", [{"op": "mask_head", "kind": "cross", "layer": 1, "head": "*"}]),
     ("transformer", [{"op": "scale_head", "kind": "enc_self", "layer": 0, "head": [0, 2], "factor": -3.0}]),
@@ -92,6 +94,8 @@ def calls() -> list[tuple[str, str, Any]]:
     found.append(("POST", "/v1/trace", {"model": "rnn", "text": "3월 " * 40}))  # too long: cut, and stopped
     given = {"model": "transformer", "text": "٥ مارس ٢٠٢٤", "target": "2024-03-05"}
     found.append(("POST", "/v1/trace", given))
+    longest = {"model": "rnn", "text": TEXT, "target": "x" * (LONGEST - 2)}
+    found += [("POST", "/v1/trace", longest), ("GET", "/v1/traces/ID/tensors?need=rnn.decoder", None)]
     found.append(("POST", "/v1/trace", {"model": "luong", "text": TEXT, "beam": 1, "max_len": 4}))
     found.append(("POST", "/v1/sweep", {"model": "transformer", "text": TEXT}))
     names = ["rnn", "luong", "transformer"]
@@ -205,6 +209,14 @@ def test_an_index_of_other_weights_or_damaged_is_refused(ask: Ask, tmp_path: Pat
         [refused] = ask(models={"luong": folder}, calls=[call])["answers"]
         assert refused["error"] == "bad_neighbours"
         assert reason in refused["detail"]
+
+
+def test_a_trace_has_128_tokens_and_no_more(ask: Ask, server: httpx2.Client) -> None:
+    counts = [{"model": "rnn", "text": TEXT, "target": "x" * n} for n in (LONGEST - 2, LONGEST - 1)]
+    wanted = [("POST", "/v1/trace", body) for body in counts]
+    whole, refused = ask(models={"rnn": bundled()["rnn"]}, calls=wanted)["answers"]
+    assert len(whole["steps"]) == LONGEST
+    assert refused["error"] == list(asked(server, wanted))[1]["code"] == "too_long"
 
 
 def test_what_ifs_are_the_servers(ask: Ask, server: httpx2.Client) -> None:

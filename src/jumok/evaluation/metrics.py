@@ -22,7 +22,7 @@ from jumok.errors import ConfigError, DataError, nearest
 from jumok.text.rouge_words import rouge_words
 
 if TYPE_CHECKING:
-    from sacrebleu.metrics.base import Metric
+    from sacrebleu.metrics.base import Metric as SacreMetric
 
 Rows = NDArray[np.float64]
 Texts = Sequence[str]
@@ -145,7 +145,7 @@ def bleu_tokenizer(language: str) -> tuple[str, str]:
 
 def _through_sacrebleu(
     name: str,
-    metric: "Metric",
+    metric: "SacreMetric",
     score: Callable[[Rows], Rows],
     hypotheses: Texts,
     references: References,

@@ -18,7 +18,8 @@ from jumok.explain.ops import bad_parameter, check_name
 from jumok.explain.tokens import UnitName
 from jumok.explain.trace import Trace
 
-PLAIN = attrgetter(*(one.name for one in fields(Translation)))
+NAMES = [one.name for one in fields(Translation)]
+PLAIN = attrgetter(*NAMES)
 """What a translation is made of, in order."""
 Method = Literal["cross", "influence"]
 WordLinks = tuple[Sequence[str], Sequence[str], list[Link]]
@@ -149,4 +150,5 @@ def with_traces(
     several = sentences if len(sentences) > 1 else ()
     parts = tuple(with_traces(one, [(one, made)], recorded=recorded) for one, made in several)
     made = sentences[0][1] if sentences else None
-    return TracedTranslation(*PLAIN(found), made=made, recorded=recorded, parts=parts)
+    values = dict(zip(NAMES, PLAIN(found), strict=True))
+    return TracedTranslation(**values, made=made, recorded=recorded, parts=parts)

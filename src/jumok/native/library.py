@@ -240,8 +240,18 @@ def why_not() -> str:
     try:
         _prepared(str(path), os.environ.get(LEVEL, ""))
     except OSError as error:
-        return f"{path.name} cannot be loaded: {str(error).splitlines()[0][:200]}"
+        return f"{path.name} cannot be loaded: {_reason(path, str(error).splitlines()[0])}"
     return ""
+
+
+def _reason(path: Path, said: str) -> str:
+    """What the system said about a file that is there. One for another processor glibc calls missing."""
+    missing = said.startswith(f"{path}: cannot open shared object file")
+    if missing or any(
+        sign in said for sign in ("wrong ELF class", "incompatible architecture", "WinError 193")
+    ):
+        return "it is built for another machine; install the wheel for this one"
+    return said[:200]
 
 
 def library_path() -> Path:

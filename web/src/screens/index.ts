@@ -1,4 +1,5 @@
 /** The screens of the page, by the first part of the address. Those of the first look are there at once, the others come later. */
+import { hasScreen } from "../local/site";
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { ApiError } from "../errors";
@@ -58,7 +59,7 @@ const ALONE: readonly Screen[] = ["learn", "documents", "map"];
 
 /** Brings a later screen, once: those of `ALONE` each by itself, the others together. */
 export async function bring(name: Screen): Promise<void> {
-  if (drawable.value[ALONE.includes(name) ? name : "beam"]) return;
+  if (!hasScreen(name) || drawable.value[ALONE.includes(name) ? name : "beam"]) return;
   missed.value = null;
   try {
     if (!__FILE__ && name === "learn") {
