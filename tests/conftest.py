@@ -20,7 +20,7 @@ settings.load_profile("jumok")
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Iterator[None]:
-    """What is collected stays until the end: from then on no search for garbage goes through it."""
+    """What is collected stays until the end: no search for garbage goes through it."""
     gc.disable()
     try:
         return (yield)
@@ -28,6 +28,7 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
         gc.collect()
         gc.freeze()
+        gc.set_threshold(700, 10, 100)  # and few through all else
 
 
 @pytest.hookimpl(tryfirst=True)

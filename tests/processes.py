@@ -16,7 +16,10 @@ from typing import Any
 
 from jumok.run import machine
 
-LOADED = ["jumok.run.train", "jumok.server.app", "jumok.comparison.experiment", "jumok.model"]
+LOADED = [
+    *("jumok.run.train", "jumok.server.app", "jumok.comparison.experiment", "jumok.model"),
+    *("torch.utils.tensorboard", "torch.distributed.fsdp", "pytest"),
+]
 
 
 def start(function: Callable[..., Any], *args: Any) -> ForkServerProcess:
