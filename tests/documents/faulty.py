@@ -11,15 +11,8 @@ from tests.fuzz.formats import MAIN, PACKAGES, TEXTS, whole, with_main
 
 from jumok.formats.known import FORMATS
 
-XLIFF = (
-    '<xliff version="1.2"><file original="a"><body><trans-unit id="1"><source>some words</source>'
-    "</trans-unit></body></file></xliff>"
-)
 SOUND = TEXTS | {
-    "html": "<p>Some <b>words</b></p>",
-    "md": "# Some words\n",
-    "txt": "Some words\n",
-    "xliff": XLIFF,
+    "xliff": TEXTS["xliff"].replace(' source-language="en"', ""),
     "tmx": '<tmx version="1.4"><body><tu><tuv xml:lang="mul"><seg>words</seg></tuv></tu></body></tmx>',
 }
 """Texts by the name of their format."""

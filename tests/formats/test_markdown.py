@@ -85,6 +85,13 @@ def test_words_that_look_like_markup_are_none(tmp_path: Path, text: str) -> None
     assert {one.type for one in parsed[1].children or []} == {"text"}
 
 
+def test_a_carriage_return_ends_a_line_as_it_does_for_the_parser(tmp_path: Path) -> None:
+    before = "# eins\r\rzwei\r*drei*\r\n\r\n| a\r| b |\n|---|---|\n| c\r | d |\n- [ \r] vier\n"
+    path = file(tmp_path, before)
+    assert written(FORMAT, path).decode() == before
+    assert written(FORMAT, path, capitals).decode().startswith("# EINS\r\rZWEI *DREI*\r\n\r\n")
+
+
 def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "LARGEST", 1 << 20)
     with pytest.raises(LimitError, match="a.md has 2 MiB, and a file may have 1"):

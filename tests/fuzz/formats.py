@@ -24,7 +24,24 @@ BODY = '<text:p>A <text:span text:style-name="T1">word</text:span><text:s/></tex
 ARB = (
     '{"@@locale": "en", "hi": "Hi {name}", "@hi": {"description": "x"}, "n": "{n, plural, other{# things}}"}'
 )
+XLIFF = (
+    '<xliff version="1.2"><file source-language="en" original="a"><body><trans-unit id="1"><source>Some '
+    '<g id="1">words</g><x id="2"/></source></trans-unit></body></file></xliff>'
+)
+TMX = (
+    '<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>Some <bpt i="1">b</bpt>words'
+    '<ept i="1">/b</ept></seg></tuv></tu></body></tmx>'
+)
+HTML = '<p>Some <b>words</b>&#13; <img alt="a house"> and <code>code</code><br>more</p><ul><li>one</ul>'
+MARKDOWN = (
+    "# Title\n\n- [ ] some *words* [here](u)\n\n> [!TIP]\n> a `code`\n\n| a | b |\n|---|---|\n| c | d |\n"
+)
 TEXTS = {
+    "html": HTML,
+    "md": MARKDOWN,
+    "txt": "Some words.\n\n  - more\n",
+    "xliff": XLIFF,
+    "tmx": TMX,
     "po": PO,
     "srt": SRT,
     "vtt": VTT,

@@ -18,7 +18,8 @@ SEEDS = Path(__file__).with_name("seeds")
 NAMES = (
     "tokenizer tensors int8 shortlist tsv jsonl gz bzip2 xz zstd csv_rows json_items tmx xliff po parquet "
     "moses interventions body documents manifest settings picture archive "
-    "file_po file_srt file_vtt file_json file_arb file_yaml file_csv file_tsv file_android "
+    "file_html file_md file_txt file_xliff file_tmx file_po file_srt file_vtt "
+    "file_json file_arb file_yaml file_csv file_tsv file_android "
     "file_properties file_ts file_docx file_pptx file_xlsx file_odt file_epub part_docx part_pptx "
     "part_xlsx part_odt part_epub"
 )

@@ -56,8 +56,8 @@ def _lines(path: Path, encoding: Encoding) -> Iterator[str]:
                 yield line
         except UnicodeDecodeError as error:
             whole = error.object[: error.start].decode(encoding.name, "replace")
-            line = number + 1 + whole.count("\n")
-            raise not_text(path, encoding, error, f"line {line}") from None
+            place = f"line {number + 1 + whole.count(chr(10))}"
+            raise not_text(path, encoding, error, place) from None
 
 
 def read_text(path: Path) -> tuple[Encoding, str]:

@@ -19,6 +19,7 @@ from jumok.formats.spliced import Holes, Piece, SplicedFormat
 if TYPE_CHECKING:
     from markdown_it.token import Token as MarkdownToken
 
+LINE_END = re.compile(r"\r\n?|\n")  # as the parser has it
 FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ \t]*\r?\n.*?\n\1[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 
 
@@ -59,7 +60,7 @@ class MarkdownFile:
 
         parser = MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
         environment: dict[str, Any] = {}
-        starts = [0, *(match.end() for match in re.finditer("\n", self.text)), len(self.text)]
+        starts = [0, *(match.end() for match in LINE_END.finditer(self.text)), len(self.text)]
         place, before = 0, ""
         for token in parser.parse(self.text.replace("\0", "\ufffd"), environment):
             in_table, before = before in ("td_open", "th_open"), token.type

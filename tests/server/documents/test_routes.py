@@ -275,6 +275,21 @@ def test_a_broken_file_fails_in_the_documents_own_words(client: httpx2.Client) -
     refused(client.get(f"/v1/documents/{ended['id']}/file"), 409, "not_done", "it failed")
 
 
+def test_the_columns_of_a_table_are_named_with_its_format(client: httpx2.Client) -> None:
+    table = b"id;text;more\n1;a man;a dog\n"
+    found = translated(client, table, "a.csv", format="csv:text")
+    assert (found["status"], found["total"], found["format"]) == ("done", 1, "csv")
+    rows = client.get(f"/v1/documents/{found['id']}/segments").json()["segments"]
+    assert rows[0]["source"] == "a man"
+    written = client.get(f"/v1/documents/{found['id']}/file").content
+    assert re.fullmatch(rb"id;text;more\n1;.*;a dog\n", written)
+    for content, form, words in (
+        (table, "csv:name", "the table has no column 'name'"),
+        (b"a man", "txt:2", "txt has no columns: '2'"),
+    ):
+        assert words in translated(client, content, "a.csv", format=form)["problem"]["detail"]
+
+
 @every_fault
 def test_a_faulty_document_is_told(client: httpx2.Client, name: str, content: bytes, said: str) -> None:
     answer = send(client, content, name)

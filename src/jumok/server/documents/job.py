@@ -17,7 +17,7 @@ from jumok.documents.segments import SegmentTranslator
 from jumok.documents.translate import replacing
 from jumok.errors import Error
 from jumok.formats.known import KnownFormat
-from jumok.formats.segments import Languages, Segment
+from jumok.formats.segments import DocumentFormat, Languages, Segment
 from jumok.server.analysis import AnalysisCancelled, CancelFlag
 from jumok.server.documents.edited import carried_over
 from jumok.server.documents.rows import SegmentRow, SegmentRows
@@ -47,6 +47,8 @@ class DocumentOrder:
     glossary: Glossary | None = None
     glossary_mode: GlossaryMode = "strict"
     memory: TranslationMemory | None = None
+    columns: str = ""
+    """Of a table: those that are translated."""
 
     @property
     def options(self) -> dict[str, Any]:
@@ -59,6 +61,10 @@ class DocumentOrder:
     def languages(self) -> Languages:
         data = self.translator.config.data
         return Languages(data.source_language, data.target_language)
+
+    def reader(self) -> DocumentFormat:
+        """What reads and writes the file. ConfigError: its format has no columns."""
+        return self.format.load(self.languages, self.columns)
 
     @property
     def target_name(self) -> str:
@@ -141,7 +147,7 @@ class DocumentJob:
                 shutil.rmtree(self.folder, ignore_errors=True)
 
     def _translate(self) -> None:
-        reader = self.order.format.load(self.order.languages)
+        reader = self.order.reader()
         self.rows.fill(self._watched(reader.read(self.source)))  # what is broken is told before the work
         self.total, self._characters = self.rows.count(), self.rows.characters()
         self._began = time.monotonic()
@@ -186,7 +192,7 @@ class DocumentJob:
         with self._lock:
             edits = self.edits
             if self._written != edits:
-                reader = self.order.format.load(self.order.languages)
+                reader = self.order.reader()
                 self._file += 1
                 with replacing(self._target) as out:
                     reader.write(self.source, out, self.rows.written())

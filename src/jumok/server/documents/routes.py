@@ -71,7 +71,10 @@ async def post_document(  # noqa: PLR0913  each is a parameter of the address
     model: Annotated[
         Name | None, Query(description="A name of /v1/models; the first one if not given.")
     ] = None,
-    format: Annotated[FormatName | None, Query(description="If the file's name does not tell it.")] = None,
+    format: Annotated[
+        FormatName | None,
+        Query(description="If the name does not tell it; csv:text,title says which columns."),
+    ] = None,
     name: Annotated[FileName | None, Query(description="What the file is called.")] = None,
     to: Annotated[LanguageCode | None, Query(description="The language to translate into.")] = None,
     from_language: Annotated[LanguageCode | None, Query(description="The language it is in.")] = None,
@@ -108,10 +111,11 @@ async def take_document(
         if served.translator.tokenizers.pictures is not None:
             raise bad_field("model", "this model reads pictures, not documents")
         shown = shown_name(name)
-        known = await asyncio.to_thread(format_for, folder / "upload", shown, format)
+        kind, _, columns = (format or "").partition(":")
+        known = await asyncio.to_thread(format_for, folder / "upload", shown, kind or format)
         (folder / "upload").rename(source_in(folder, known))
         terms = glossary_in(upload, services.limits.terms)
-        how = terms, mode_in(upload), served.memory
+        how = terms, mode_in(upload), served.memory, columns
         order = DocumentOrder(shown, upload.size, known, served.name, served.translator, *how)
         return services.documents.begin(folder, order)
 

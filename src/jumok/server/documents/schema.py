@@ -8,7 +8,7 @@ from jumok.server.documents.upload import FIELD_BYTES
 from jumok.server.schema import AnswerPart, LanguageCode, Name, ProblemOut, RequestBody, WordDoubtOut
 
 LONGEST = 100_000  # characters of a segment that a person may write
-FormatName = Annotated[str, Field(min_length=1, max_length=32)]
+FormatName = Annotated[str, Field(min_length=1, max_length=256)]
 FileName = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
