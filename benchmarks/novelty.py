@@ -65,6 +65,7 @@ def main() -> None:
     if not smoke:
         reading = {
             "command": "python benchmarks/novelty.py",
+            "machine": "two cores of an AMD EPYC; the shares do not depend on it",
             "kept": "all that the command computed",
             "data": {data.replace("-", "_"): one for data, one in found.items()},
         }

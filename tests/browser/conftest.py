@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -28,6 +29,7 @@ from tests.browser.world import make_runs
 from tests.server.conftest import Running, serving
 
 from jumok.checkpoint.bundled import EXAMPLES, bundled
+from jumok.cli.serve import load_one
 from jumok.decoding.translator import Translator, load
 from jumok.explain import page as exported_page
 from jumok.server.gates.limits import Limits
@@ -175,3 +177,13 @@ def web(window: BrowserContext, site: Running) -> Iterator[Watched]:
     yield watched
     watched.page.close()
     watched.check()
+
+
+@pytest.fixture(scope="module")
+def school(trio: dict[str, Translator], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server that trains."""
+    folder = tmp_path_factory.mktemp("school") / "runs"
+    load_run = partial(load_one, load=load, runs=folder)
+    models = {"luong": trio["luong"]}
+    with serving(models, settings_for(models, train_in=folder, load=load_run)) as found:
+        yield found

@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from tests.browser.conftest import Open
 from tests.browser.screens import KOREAN, SCREENS, ready, settled
+from tests.server.conftest import Running
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 IN_CI = os.environ.get("CI") == "true"  # where a missing tool is a failure, not a reason to skip
@@ -70,6 +71,18 @@ def test_axe_finds_nothing_serious(opening: Open, screen: str) -> None:
         settled(page)
         found += in_both_themes(page)
     assert found == []
+
+
+@needs_axe
+def test_axe_finds_nothing_serious_where_models_are_trained(school: Running, opening: Open) -> None:
+    """The form as it is, and with a line that has no second column."""
+    page = opening(school.url, bypass_csp=True).open("/training", new="1")
+    expect(page.get_by_role("heading", name="Train a model on your own pairs")).to_be_visible()
+    settled(page)
+    assert in_both_themes(page) == []
+    page.get_by_label("Pairs: source, tab, target").fill("eins\tone\nzwei")
+    expect(page.locator("main")).to_contain_text("line 2")
+    assert in_both_themes(page) == []
 
 
 @needs_axe

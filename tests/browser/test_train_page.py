@@ -1,30 +1,14 @@
 """Training from the page by its visible labels: pasted pairs, a run to watch, and a model to explore."""
 
-from collections.abc import Iterator
-from functools import partial
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.conftest import Open, settings_for
+from tests.browser.conftest import Open
 from tests.browser.screens import ready
-from tests.server.conftest import Running, serving
-
-from jumok.cli.serve import load_one
-from jumok.decoding.translator import Translator, load
+from tests.server.conftest import Running
 
 WORDS = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four", "rot": "red", "blau": "blue"}
 PAIRS = [f"{a} {b} {c}\t{WORDS[a]} {WORDS[b]} {WORDS[c]}" for a in WORDS for b in WORDS for c in WORDS][:200]
 BOX = "Pairs: source, tab, target"
-
-
-@pytest.fixture(scope="module")
-def school(trio: dict[str, Translator], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server that trains."""
-    folder = tmp_path_factory.mktemp("school") / "runs"
-    load_run = partial(load_one, load=load, runs=folder)
-    models = {"luong": trio["luong"]}
-    with serving(models, settings_for(models, train_in=folder, load=load_run)) as found:
-        yield found
 
 
 def paste(box: Locator, text: str) -> None:

@@ -10,7 +10,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -134,8 +134,8 @@ class Corpus:
     def _lines(self, side: int, faults: Faults | None) -> Iterator[str]:
         members, name = self.form.members, self._name(side)
         path = self.source if members else (self.source, self.target)[side]
-        blocks = corpus_blocks(path, name, members[side] if members else "")
-        return lines_of(blocks, name, self.encoding_errors, faults)
+        with corpus_blocks(path, name, members[side] if members else "") as blocks:
+            yield from lines_of(blocks, name, self.encoding_errors, faults)
 
     def _name(self, side: int) -> str:
         """What messages call the file of a side, or the one inside an archive."""
@@ -161,32 +161,30 @@ class Corpus:
 
     def _units(self, *, strict: bool) -> Iterator[CorpusRow]:
         """A unit that is broken is one row; where the file itself is, it is the last."""
-        form, number = self.form, 0
-        faults, name = None if strict else Faults(), self._name(0)
-        read, units = (
-            object_reader(form.columns),
-            read_units(self.source, name, form, self.encoding_errors, faults),
-        )
-        while True:
-            try:
-                unit = next(units, None)
-            except DataError as error:
-                if strict:
-                    raise
-                yield CorpusRow(number + 1, (), error)
-                return
-            if unit is None:
-                return
-            number, texts, fault = unit
-            sides: Texts = ()
-            if fault is None:
+        form, faults, name = self.form, None if strict else Faults(), self._name(0)
+        read = object_reader(form.columns)
+        with closing(read_units(self.source, name, form, self.encoding_errors, faults)) as units:
+            number = 0
+            while True:
                 try:
-                    sides = _translated(read(texts, f"{name}, {form.unit} {number}"))
+                    unit = next(units, None)
                 except DataError as error:
-                    fault = error
-            if fault is not None and strict:
-                raise fault
-            yield CorpusRow(number, sides, fault)
+                    if strict:
+                        raise
+                    yield CorpusRow(number + 1, (), error)
+                    return
+                if unit is None:
+                    return
+                number, texts, fault = unit
+                sides: Texts = ()
+                if fault is None:
+                    try:
+                        sides = _translated(read(texts, f"{name}, {form.unit} {number}"))
+                    except DataError as error:
+                        fault = error
+                if fault is not None and strict:
+                    raise fault
+                yield CorpusRow(number, sides, fault)
 
     def _parallel(self, *, strict: bool) -> Iterator[CorpusRow]:
         faults = None if strict else Faults()

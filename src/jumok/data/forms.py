@@ -1,7 +1,8 @@
 """How a file holds its pairs, told from its name and its beginning: the columns, the languages, a header."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -66,29 +67,30 @@ def kind_of(path: str) -> str:
     return kind if kind in UNITS and not (packing and kind in UNPACKED) else ""
 
 
-def corpus_blocks(path: str, name: str, member: str = "") -> Iterator[bytes]:
-    """The bytes of a file, or of one inside a zip file."""
-    return member_blocks(path, member, name) if member else file_blocks(path, name)
+def corpus_blocks(path: str, name: str, member: str = "") -> AbstractContextManager[Iterator[bytes]]:
+    """The bytes of a file, or of one inside a zip file; it is closed at the end, however much was read."""
+    return closing(member_blocks(path, member, name) if member else file_blocks(path, name))
 
 
 def read_units(
     path: str, name: str, form: CorpusForm, errors: Errors, faults: Faults | None = None
-) -> Iterator[NamedTexts]:
+) -> Generator[NamedTexts, None, None]:
     """The units of a file that is not read line by line."""
-    member = form.members[0] if form.members else ""
-    match form.kind:
-        case ".csv":
-            return read_csv(lines_of(corpus_blocks(path, name, member), name, errors, faults), name, faults)
-        case ".json":
-            return read_json(corpus_blocks(path, name, member), name)
-        case ".tmx":
-            return _in_languages(read_tmx(corpus_blocks(path, name, member), name), form.columns)
-        case ".xliff":
-            return read_xliff(corpus_blocks(path, name, member), name)
-        case ".po":
-            return read_po(lines_of(corpus_blocks(path, name, member), name, errors, faults), name, faults)
-        case _:
-            return read_parquet(path, name)
+    if form.kind not in (".csv", ".json", ".tmx", ".xliff", ".po"):
+        yield from read_parquet(path, name)
+        return
+    with corpus_blocks(path, name, form.members[0] if form.members else "") as blocks:
+        match form.kind:
+            case ".csv":
+                yield from read_csv(lines_of(blocks, name, errors, faults), name, faults)
+            case ".json":
+                yield from read_json(blocks, name)
+            case ".tmx":
+                yield from _in_languages(read_tmx(blocks, name), form.columns)
+            case ".xliff":
+                yield from read_xliff(blocks, name)
+            case ".po":
+                yield from read_po(lines_of(blocks, name, errors, faults), name, faults)
 
 
 def _in_languages(units: Iterator[NamedTexts], columns: str) -> Iterator[NamedTexts]:
@@ -114,17 +116,17 @@ def tell_form(path: str, name: str, columns: str = "", errors: Errors = "strict"
             return form
         kind, members, name = form.kind, form.members, f"{name}/{form.members[0]}"
     if kind == ".tsv":
-        blocks = corpus_blocks(path, name, members[0] if members else "")
-        first = list(islice(lines_of(blocks, name, errors, Faults()), LOOKED_AT + 1))
+        with corpus_blocks(path, name, members[0] if members else "") as blocks:
+            first = list(islice(lines_of(blocks, name, errors, Faults()), LOOKED_AT + 1))
         return _tsv_form(first, columns, members)
     form = CorpusForm(kind, columns, members=members)
     if kind == ".jsonl":
         line_reader(kind, columns)  # what cannot work is found now
-        blocks = corpus_blocks(path, name, members[0] if members else "")
-        values = [_object(line) for line in islice(lines_of(blocks, name, errors, Faults()), 1)]
+        with corpus_blocks(path, name, members[0] if members else "") as blocks:
+            values = [_object(line) for line in islice(lines_of(blocks, name, errors, Faults()), 1)]
         return form if columns else _named_form(form, [value for value in values if value])
-    units = read_units(path, name, CorpusForm(kind, members=members), errors, Faults())
-    return _named_form(form, _first_texts(units))
+    with closing(read_units(path, name, CorpusForm(kind, members=members), errors, Faults())) as units:
+        return _named_form(form, _first_texts(units))
 
 
 def _first_texts(units: Iterator[NamedTexts]) -> list[Mapping[str, Any]]:

@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
@@ -40,7 +40,7 @@ def split_packing(path: str) -> tuple[str, str]:
     return path, ""
 
 
-def file_blocks(path: str, name: str = "") -> Iterator[bytes]:
+def file_blocks(path: str, name: str = "") -> Generator[bytes, None, None]:
     """The unpacked bytes of a file, block by block; `name` is what messages call it."""
     _, ending = split_packing(path)
     with open_bytes(path) as file:

@@ -65,10 +65,10 @@ def _decode(data: bytes, name: str, number: int, errors: Errors, faults: Faults 
             return [_decode(line, name, before, errors, faults)[0] for before, line in single]
         line = number + data.count(b"\n", 0, error.start) + 1
         byte = error.start - data.rfind(b"\n", 0, error.start)
-        fault = _not_utf8(data[error.start], f"{name}:{line}:{byte}")
+        where = f"{name}:{line}:{byte}"
         if faults is None:
-            raise fault from None
-        faults[line] = fault
+            raise _not_utf8(data[error.start], where) from None
+        faults[line] = _not_utf8(data[error.start], where)
         text = data.decode("utf-8", "replace")
     lines = text.split("\n")
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines

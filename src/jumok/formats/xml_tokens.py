@@ -98,7 +98,7 @@ class XmlReader:
             for (begin, kind, line, name, attributes, text), (end, *_) in pairwise(found):
                 yield XmlToken(kind, line, waiting[begin - first : end - first], name, attributes, text)
             if self._fault:
-                raise self._fault
+                raise self._taken_fault()
             if found:
                 last = found[-1][0]
                 waiting, first = waiting[last - first :], last
@@ -108,6 +108,12 @@ class XmlReader:
             if len(waiting) > MOST_MARKUP:
                 size = f"a tag or comment of more than {MOST_MARKUP >> 20} MiB"
                 raise self.broken(size, parser.CurrentLineNumber, HINT)
+
+    def _taken_fault(self) -> DataError:
+        """The fault, which is kept no longer: it knows the frames that it passes, and those know us."""
+        fault, self._fault = self._fault, None
+        assert fault is not None
+        return fault
 
     def decode(self, raw: bytes) -> str:
         """Bytes of the file as text."""

@@ -2,7 +2,7 @@
 
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import PurePosixPath
 
 from jumok.errors import DataError
@@ -25,7 +25,7 @@ def _is_paper(name: PurePosixPath) -> bool:
     return hidden or name.name.lower().startswith(PAPERS) or name.name.lower().endswith(NO_TEXT)
 
 
-def member_blocks(path: str, member: str, name: str = "") -> Iterator[bytes]:
+def member_blocks(path: str, member: str, name: str = "") -> Generator[bytes, None, None]:
     """The bytes of one file in a zip file, block by block."""
     size, where = 0, name or f"{path}/{member}"
     with open_bytes(path) as opened, _archive(opened, path) as archive:

@@ -1,5 +1,5 @@
 /** One segment: its source, and its translation, which a click opens for mending. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { editSegment } from "../../api";
 import type { SegmentOut } from "../../api-types";
 import { Badge, Button } from "../../components/controls";
@@ -105,8 +105,8 @@ function Editor({ row, lang, onSave, onDiscard }: EditorProps) {
   const [text, setText] = useState(row.target ?? "");
   const [busy, setBusy] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    area.current?.focus();
+  useLayoutEffect(() => {
+    area.current?.focus(); // before the next key is pressed
     area.current?.setSelectionRange(text.length, text.length);
   }, []);
   const save = async () => {
