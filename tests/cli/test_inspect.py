@@ -85,7 +85,7 @@ def test_card_says_what_the_model_is(folder: Path) -> None:
     assert rows["languages"] == "en → iso"
     assert rows["data"] == "dates"
     assert rows["training"] == "step 1,200"
-    assert rows["score"] == "exact 99.25"
+    assert rows["score"] == "exact 99.25 in validation"
     assert len(rows["fingerprint"]) == 64
     assert rows["folder"].startswith(str(folder / "transformer"))
 

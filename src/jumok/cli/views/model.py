@@ -41,7 +41,7 @@ def card_view(path: Path) -> View:
         or " → ".join(filter(None, (data.source_language, data.target_language))),
         "data": data.name or " → ".join(filter(None, (data.source, data.target))) or ", ".join(data.corpora),
         "training": f"step {info['step']:,}" if isinstance(info.get("step"), int) else "",
-        "score": f"{info['metric']} {info['score']:.4g}" if has_score(info) else "",
+        "score": f"{info['metric']} {info['score']:.4g} in validation" if has_score(info) else "",
         "descends from": parents_of(info),
         "fingerprint": info["fingerprint"],
         "folder": f"{loaded.folder}  ({size_of(size)})",
