@@ -146,7 +146,8 @@ def test_a_shift_is_an_error_that_names_its_lines(tmp_path: Path) -> None:
     found = finding(report, "shifted")
     assert (found.count, found.lines) == (600, (301,))
     assert found.example == (
-        f"from line 301 to 900 the target is 1 line behind the source: {sources[300]} ↔ {targets[301]}"
+        "from line 301 to 900 the target is 1 line behind the source: "
+        f"{sources[300]} ↔ {targets[301]} (line 302)"
     )
     assert report.has_errors
     assert "600 lines out of step" in report.summary()

@@ -11,6 +11,7 @@ Axis letters: N lines, M pairs of lines, S states: the shifts from -REACH to REA
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import le
+from textwrap import shorten
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ Span = tuple[int, int]
 
 BLOCK, SAMPLE = 200, 20_000  # pairs
 CUT = 1_000  # characters of a text that are kept
+SHOWN = 100  # characters of those in a message
 FEWEST = 100  # pairs that can be judged
 REACH, FAR = 5, 500  # lines: how far partners are sought, and how far those of a whole stretch without any
 NONE = 2 * REACH + 1  # the state of lines whose partners are nowhere near
@@ -233,9 +235,15 @@ class LineOrder:
         )
 
     def example(self, stretch: Stretch) -> str:
-        place = int(np.searchsorted(self.numbers, stretch.first))
-        pairs = self.partners(np.array([REACH + (stretch.shift or 0)]), place)
-        return " ↔ ".join(self.texts[side][line] for side, line in enumerate(pairs[0])) if len(pairs) else ""
+        """The first source of a stretch with the target that it fits, and where that stands."""
+        place, shift = int(np.searchsorted(self.numbers, stretch.first)), stretch.shift or 0
+        pairs = self.partners(np.array([REACH + shift]), place)
+        if not len(pairs):
+            return ""
+        texts = (
+            shorten(self.texts[side][line], SHOWN, placeholder=" …") for side, line in enumerate(pairs[0])
+        )
+        return " ↔ ".join(texts) + (f" (line {stretch.first + shift:,})" if shift else "")
 
     def strangers(self, pairs: Rows, likeness: Likeness) -> tuple[float, float, tuple[int, ...]]:
         """The share of pairs that fit no better than by chance, that of sure partners, and the worst lines.
