@@ -261,6 +261,12 @@ def test_the_server(light: dict[str, str]) -> None:
 
             assert "<title>" in ask("/")
             assert json.loads(ask("/v1/translate", texts=[TEXT]))["results"][0]["text"] == ANSWER
+            assert json.loads(ask("/v1/translate", model="demo/rnn", texts=[TEXT]))["model"] == "rnn"
+            found = [
+                json.loads(ask("/v1/translate", model=name, texts=["Tür"]))
+                for name in ("de-en", "demo/de-en")
+            ]
+            assert [one["model"] for one in found] == ["de-en-transformer"] * 2
             assert f'"text":"{ANSWER}"' in ask("/v1/translate/stream", text=TEXT).replace('": "', '":"')
             assert json.loads(ask("/v1/models"))["models"][0]["name"] == "transformer"
             assert len(json.loads(ask("/openapi.json"))["paths"]) > 20
