@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from jumok.checkpoint.bundled import bundled
+from jumok.cli.serve import bundled_models
 from jumok.decoding.translator import load
 from jumok.evaluation.evaluate import score_texts
 from jumok.run.train import train
@@ -33,13 +33,13 @@ PROBLEM = '"type":"urn:jumok:problem:'
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """The bundled models, with a run called en-de that was evaluated on `test`."""
+    """The bundled models of plain `jumok serve`, with a run called en-de that was evaluated on `test`."""
     runs, corpus = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("corpus")
     train(out=runs / "en-de", overrides=quick_settings(write_corpus(corpus, 60)), device="cpu")
     report = score_texts(["1 2"], ["1 2"], ["2 1"], name="en-de", data="test", bootstrap=10)
     (runs / "en-de" / "eval").mkdir(exist_ok=True)
     (runs / "en-de" / "eval" / "test.json").write_text(report.to_json(), encoding="utf-8")
-    models = {name: load(folder) for name, folder in bundled().items()}
+    models = {name: load(folder) for name, folder in bundled_models().items()}
     remember, train_in = runs.with_name("kept.tsv"), runs.with_name("trained")
     settings = ServerSettings(port=0, runs=runs, remember=remember, train_in=train_in)
     with serving(models, settings) as found:

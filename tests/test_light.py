@@ -183,6 +183,48 @@ def test_a_server_that_is_ready_has_imported_nothing_that_it_may_never_need(ligh
     assert not found & heavy
 
 
+def test_inspect_traces_a_text_in_the_native_engine(light: dict[str, str], tmp_path: Path) -> None:
+    """Every view that docs/install.md promises, and every file; those of models in int8, too."""
+    model, edit = ["inspect", "-m", "demo/transformer", "--text", TEXT], "mask_head kind=cross layer=1 head=1"
+    files = [tmp_path / f"trace{suffix}" for suffix in (".html", ".json", ".trace", ".csv")]
+    wanted = [
+        (model, f"{ANSWER}\n\ncross · layer 2"),
+        ([*model, "--view", "steps", "--q", "1", "--k", "2"], "Σ of 16 products"),
+        ([*model, "--beam", "3", "--words"], "words"),
+        ([*model, "--target", "2024-03-06"], "2024-03-06"),
+        ([*model, "--what-if", edit], f"edited    {ANSWER}"),
+        (["inspect", "-m", "demo/de-en", "--text", "Die Tür."], "cross · layer"),
+        *(([*model, "-o", str(path)], path.name) for path in files),
+        (["inspect", "--trace", str(files[2])], ANSWER),
+    ]
+    found = run_all(light, [words for words, _ in wanted])
+    for (words, text), (code, out, err) in zip(wanted, found, strict=True):
+        assert code == 0, (words, err)
+        assert text in out + err, words
+    assert json.loads(files[1].read_text(encoding="utf-8"))["target"]["text"] == ANSWER
+
+
+CHAT = """
+import io, sys
+from jumok.cli.main import main
+sys.stdin = io.TextIOWrapper(io.BytesIO("5. März 2024\\n".encode()), encoding="utf-8")
+try:
+    main(["chat", "-m", "demo/transformer", "--json", *sys.argv[1:]])
+except SystemExit as stop:
+    assert not stop.code
+"""
+
+
+def test_chat_answers_with_the_most_probable(light: dict[str, str]) -> None:
+    assert python(light, CHAT, "--greedy")["text"] == ANSWER
+    [(code, _, err)] = run_all(light, [["chat", "-m", "demo/transformer"]])
+    assert (code, err) == (
+        2,
+        "error: answers drawn at random need PyTorch\n"
+        "  take the most probable with --greedy, or pip install 'jumok[train]'\n",
+    )
+
+
 def test_a_command_that_needs_torch_says_the_line(light: dict[str, str], tmp_path: Path) -> None:
     new = ["-o", str(tmp_path / "new")]
     lines = [
@@ -219,6 +261,12 @@ def test_the_server(light: dict[str, str]) -> None:
 
             assert "<title>" in ask("/")
             assert json.loads(ask("/v1/translate", texts=[TEXT]))["results"][0]["text"] == ANSWER
+            assert json.loads(ask("/v1/translate", model="demo/rnn", texts=[TEXT]))["model"] == "rnn"
+            found = [
+                json.loads(ask("/v1/translate", model=name, texts=["Tür"]))
+                for name in ("de-en", "demo/de-en")
+            ]
+            assert [one["model"] for one in found] == ["de-en-transformer"] * 2
             assert f'"text":"{ANSWER}"' in ask("/v1/translate/stream", text=TEXT).replace('": "', '":"')
             assert json.loads(ask("/v1/models"))["models"][0]["name"] == "transformer"
             assert len(json.loads(ask("/openapi.json"))["paths"]) > 20

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumok.progress import Progress, duration, silent
+from jumok.progress import Progress, counted, duration, silent
 
 
 def test_silent_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,3 +29,7 @@ def test_silent_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_counts() -> None:
+    assert [counted(n, "line") for n in (0, 1, 2000)] == ["0 lines", "1 line", "2,000 lines"]

@@ -1,4 +1,4 @@
-"""How long work tells its caller that it goes on, so that library code never prints; and times in words."""
+"""How long work tells its caller that it goes on, so library code never prints; times and counts in words."""
 
 from collections.abc import Callable
 
@@ -18,3 +18,8 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}m{whole % 60:02d}s"
     return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 line`, `2,000 lines`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -11,6 +11,7 @@ from jumok.checkpoint.bundled import (
     SENTENCES,
     TRAINED,
     WAYS,
+    aliases_of,
     bundled,
     bundled_names,
     examples_of,
@@ -79,6 +80,13 @@ def test_they_have_names_wherever_a_model_is_asked_for(
     assert model_folders(Path("demo/rnn")) == [bundled()["rnn"]]
     assert load_model("demo/luong").config.model.arch == "luong"
     assert named_folder(Path("rnn")) == Path("rnn")
+
+
+def test_a_model_knows_its_names(tmp_path: Path) -> None:
+    ways = ("demo/de-en-transformer", "demo/de-en", "de-en-transformer", "de-en")
+    assert aliases_of(Path("demo/de-en")) == aliases_of(translators()["de-en-transformer"]) == ways
+    assert aliases_of(bundled()["rnn"]) == ("demo/rnn", "rnn")
+    assert aliases_of(tmp_path) == ()
 
 
 def test_a_folder_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

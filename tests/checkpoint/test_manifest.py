@@ -208,14 +208,20 @@ def test_a_path_without_a_model_says_what_is_there(tmp_path: Path, folder: Path)
             model_folders(path)
         return str(caught.value).replace(str(tmp_path), "…")
 
-    (tmp_path / "runs" / "en-de").mkdir(parents=True)
+    (tmp_path / "runs" / "en-de" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "runs" / "notebooks").mkdir()
     typo = message(tmp_path / "runs" / "en-dee")
     assert typo == "there is no model folder …/runs/en-dee\n  did you mean 'en-de'?"
-    assert message(tmp_path / "no" / "way") == "there is no model folder …/no/way\n  check the path"
+    far = message(tmp_path / "runs" / "far")  # the notebooks are no model
+    assert far.startswith("there is no model folder …/runs/far\n  known: en-de, demo/rnn, demo/luong, demo/")
+    known = message(tmp_path / "no" / "way")
+    assert known.startswith("there is no model folder …/no/way\n  known: demo/rnn, demo/luong, demo/")
+    assert message(Path("de-en")).endswith("\n  did you mean 'demo/de-en'?")
+    assert message(Path("transfomer")).endswith("\n  did you mean 'demo/transformer'?")
     assert message(Path("a\0b")).startswith("there is no model folder a\0b")
     assert "is a file, not a model folder\n  give the folder that holds it" in message(folder / "README.md")
-    assert message(tmp_path / "runs" / "en-de") == (
-        "there is no model in …/runs/en-de\n"
+    assert message(tmp_path / "runs" / "notebooks") == (
+        "there is no model in …/runs/notebooks\n"
         "  a model folder has a MANIFEST.json, a run folder has checkpoints/"
     )
     (tmp_path / "runs" / "en-de" / "config.toml").touch()

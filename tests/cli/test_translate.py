@@ -314,7 +314,7 @@ def test_a_memory_is_reused_and_shown(folder: Path, translator: Translator, tmp_
     memory.write_text("a man\tein Mann\nthe dog sees it\tder Hund sieht es\n")
     result = run(folder, "a  man", "the dog sees", "--memory", str(memory))
     assert result.stdout == f"ein Mann\n{translator.translate('the dog sees').text}\n"
-    assert result.stderr == "memory: reused in 1 lines; similar entries for 1 (--json shows them)\n"
+    assert result.stderr == "memory: reused in 1 line; similar entries for 1 (--json shows them)\n"
     first, second, third = map(
         json.loads,
         run(folder, "a man", "the dog sees", "x", "--memory", str(memory), "--json").stdout.splitlines(),

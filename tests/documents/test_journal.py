@@ -1,11 +1,13 @@
 """What a crash leaves behind is found; what was whole is used again."""
 
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jumok.decoding.results import TermUse
 from jumok.documents.journal import Journal, answer_fields, parse_answer
 from jumok.documents.report import SegmentAnswer
 from jumok.errors import ConfigError, RunError
@@ -24,6 +26,11 @@ ANSWERS = st.lists(
 @given(ANSWERS)
 def test_an_answer_comes_back_as_it_was(answers: list[SegmentAnswer]) -> None:
     assert [parse_answer(answer_fields(one)) for one in answers] == answers
+
+
+def test_the_terms_of_an_answer_come_back() -> None:
+    used = SegmentAnswer("translated", terms=(TermUse("Rad", ("wheel", "bike"), present=False),))
+    assert parse_answer(json.loads(json.dumps(answer_fields(used)))) == used
 
 
 @given(answers=ANSWERS, cut=st.integers(0, 400), damage=st.sampled_from(["cut", "flip"]))

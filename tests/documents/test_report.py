@@ -16,7 +16,7 @@ def test_a_report_counts_and_names_what_is_doubtful() -> None:
     report = report_of(SegmentAnswer("present"), SegmentAnswer("skipped"), doubtful, resumed=2)
     assert report.segments == 3
     assert report.summary() == (
-        "1 segments translated · 1 already there · 1 with nothing to translate · 1 to look at"
+        "1 segment translated · 1 already there · 1 with nothing to translate · 1 to look at"
         " · 2 of them done before\n  line 3: the place of <b></b> is a guess"
     )
     told = json.loads(report.to_json())

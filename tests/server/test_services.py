@@ -22,7 +22,8 @@ from jumok.server.settings import ModelNotes, ServerSettings
 
 @pytest.fixture
 def services(tiny_models: dict[str, Translator]) -> Services:
-    settings = ServerSettings(limits=Limits(deadline_s=0.2), about={"rnn": ModelNotes(load_s=1.5)})
+    notes = ModelNotes(load_s=1.5, aliases=("demo/rnn", "luong"))
+    settings = ServerSettings(limits=Limits(deadline_s=0.2), about={"rnn": notes})
     return Services(tiny_models, settings)
 
 
@@ -43,8 +44,14 @@ def request_with(*messages: str, began: float | None = None) -> Any:
 def test_models_by_name(services: Services) -> None:
     assert services.model(None).name == "rnn"
     assert services.model("luong").translator.config.model.arch == "luong"
-    with pytest.raises(Problem, match="known: luong, rnn, transformer"):
+    with pytest.raises(Problem, match="did you mean 'luong'?"):
         services.model("lung")
+    with pytest.raises(Problem, match="did you mean 'demo/rnn'?"):
+        services.model("demo/rnnn")
+    with pytest.raises(Problem, match="known: luong, rnn, transformer"):
+        services.model("nix")
+    assert services.model("demo/rnn").name == "rnn"
+    assert services.model("luong").name == "luong"  # a name comes before an alias
     with pytest.raises(Problem, match="no model is loaded"):
         Services({}, ServerSettings()).model(None)
     assert services.metrics.value("jumok_model_load_duration_seconds", model="rnn") == 1.5

@@ -61,6 +61,12 @@ def bundled_names() -> dict[str, Path]:
     return {f"demo/{name}": folder for name, folder in (own | ways).items()}
 
 
+def aliases_of(folder: Path) -> tuple[str, ...]:
+    """All names of a bundled model, with and without `demo/`; none for any other."""
+    found = [name for name, place in bundled_names().items() if place == named_folder(folder)]
+    return (*found, *(name.removeprefix("demo/") for name in found))
+
+
 def examples_of(folder: Path) -> tuple[str, ...]:
     """Sentences that show something, for a bundled model; none for any other."""
     if folder.parent != TRAINED:

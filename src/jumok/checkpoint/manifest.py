@@ -46,6 +46,7 @@ _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _STEP = re.compile(r"step-([0-9]{8,18})")
 _CHUNK = 2**20
+_OF_A_MODEL = (MANIFEST, "config.json", "model.safetensors")  # a folder with any of them is one
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ def model_folders(path: Path) -> list[Path]:
     """
     try:
         path = named_folder(path)
-        if any((path / name).exists() for name in (MANIFEST, "config.json", "model.safetensors")):
+        if any((path / name).exists() for name in _OF_A_MODEL):
             return [path]
         if folders := checkpoint_folders(path):
             averaged = [path / AVERAGED] if (path / AVERAGED).is_dir() else []
@@ -227,15 +228,21 @@ def damaged(where: Path, message: str) -> ModelError:
     return ModelError(message, where=str(where), hint=COPY_AGAIN, code="damaged")
 
 
+def _guess(path: Path) -> str:
+    """What a name that is no folder may have meant: a model or a run beside it, or a bundled model."""
+    beside = list[str]()
+    with suppress(OSError, ValueError):
+        places = (*_OF_A_MODEL, CHECKPOINTS, "config.toml")
+        found = (one for one in path.parent.iterdir() if any((one / name).exists() for name in places))
+        beside = sorted(one.name for one in found)
+    known = shorten(f"known: {', '.join([*beside, *bundled_names()])}", 300, placeholder=" …")
+    meant = f"demo/{path.name}" if f"demo/{path.name}" in bundled_names() else path.as_posix()
+    return nearest(path.name, beside, nearest(meant, bundled_names(), known))
+
+
 def _no_model(path: Path) -> ModelError:
     if not path.exists():
-        names, wanted = list[str](), path.name
-        with suppress(OSError, ValueError):
-            names = [entry.name for entry in path.parent.iterdir() if entry.is_dir()]
-        if not names and path.parts[:1] == ("demo",):
-            names, wanted = list(bundled_names()), path.as_posix()
-        hint = shorten(nearest(wanted, names), 300, placeholder=" …") if names else "check the path"
-        return ModelError(f"there is no model folder {path}", hint=hint, code="not_found")
+        return ModelError(f"there is no model folder {path}", hint=_guess(path), code="not_found")
     if not path.is_dir():
         hint = "give the folder that holds it"
         return ModelError(f"{path} is a file, not a model folder", hint=hint, code="not_a_model")

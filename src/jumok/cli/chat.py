@@ -20,7 +20,7 @@ from jumok.cli.shared.options import (
     switch,
     text,
 )
-from jumok.errors import ConfigError, Error
+from jumok.errors import ConfigError, Error, has_torch
 
 if TYPE_CHECKING:
     from jumok.cli.shared.conversation import Conversation
@@ -54,7 +54,7 @@ def chat(*, model: str, context: str, as_json: bool, device: str | None, quiet: 
     from jumok.model import load
 
     told = read_context(context)
-    conversation = Conversation(load(model, device, engine="torch"), chosen, told)
+    conversation = Conversation(load(model, device), chosen, told)
     if not quiet:
         warn_context(conversation.model, told)
     if sys.stdin.isatty() and sys.stdout.isatty() and not as_json:
@@ -71,6 +71,12 @@ def choose(options: dict[str, Any]) -> dict[str, Any]:
     """The options of every answer: chance, unless --greedy says otherwise."""
     given = given_options(options)
     if not given.pop("greedy", False):
+        if not has_torch():
+            raise ConfigError(
+                "answers drawn at random need PyTorch",
+                hint="take the most probable with --greedy, or pip install 'jumok[train]'",
+                code="extra_missing",
+            )
         return {"sample": True, "temperature": 0.8, "top_p": 0.9, "seed": 1, "long": "error"} | given
     for name in DRAWING:
         if name in given:

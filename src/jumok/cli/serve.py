@@ -282,6 +282,7 @@ def load_one(
     folder: Path, load: "Callable[[Path], Translator]", runs: Path | None
 ) -> "tuple[Translator, ModelNotes]":
     """The model in a folder, and what else is known about it."""
+    from jumok.checkpoint.bundled import aliases_of
     from jumok.server.runs.catalog import Runs
     from jumok.server.settings import ModelNotes
 
@@ -290,6 +291,7 @@ def load_one(
     return model, ModelNotes(
         run=Runs(runs).name_of(record_of(folder)),
         examples=examples_for(model, folder),
+        aliases=aliases_of(folder),
         load_s=time.monotonic() - began,
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from jumok.decoding.results import WordDoubt
+from jumok.decoding.results import TermUse, WordDoubt
 from jumok.documents.report import SegmentAnswer
 from jumok.errors import ConfigError, RunError
 from jumok.formats.segments import MarkedText, Tag
@@ -110,7 +110,8 @@ def answer_fields(answer: SegmentAnswer) -> dict[str, Any]:
         fields |= {"text": answer.target.text, "tags": tags}
         if answer.target.confidence is not None:
             fields["confidence"] = answer.target.confidence
-    more = {"doubts": answer.doubts, "words": word_fields(answer.words)}
+    terms = [(term.source, term.targets, term.present) for term in answer.terms]
+    more = {"doubts": answer.doubts, "words": word_fields(answer.words), "terms": terms}
     return fields | {name: value for name, value in more.items() if value}
 
 
@@ -123,7 +124,8 @@ def parse_answer(fields: Mapping[str, Any]) -> SegmentAnswer:
         tags = tuple(Tag(*tag) for tag in fields["tags"])
         target = MarkedText(fields["text"], tags, fields.get("confidence"))
     doubts, words = tuple(fields.get("doubts", ())), parse_words(fields.get("words", ()))
-    return SegmentAnswer(fields["outcome"], target, doubts, words)
+    uses = ((source, tuple(targets), present) for source, targets, present in fields.get("terms", ()))
+    return SegmentAnswer(fields["outcome"], target, doubts, words, tuple(TermUse(*use) for use in uses))
 
 
 def word_fields(words: Sequence[WordDoubt]) -> list[tuple[int, int, float]]:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from jumok.decoding.results import WordDoubt
+from jumok.decoding.results import TermUse, WordDoubt
+from jumok.decoding.term_tally import TermTally, term_notes
 from jumok.formats.segments import MarkedText, Segment
+from jumok.progress import counted
 
 Outcome = Literal["translated", "present", "skipped"]
 """Translated now; translated in the document already; nothing to translate, or marked so."""
@@ -25,6 +27,8 @@ class SegmentAnswer:
     """Why someone should look at it."""
     words: tuple[WordDoubt, ...] = ()
     """The words of the target that a person would rather change."""
+    terms: tuple[TermUse, ...] = ()
+    """Terms of the glossary that the source has."""
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -66,6 +70,10 @@ class DocumentReport:
     doubtful: int = 0
     doubts: tuple[DoubtfulSegment, ...] = ()
     """The first of them, in the order of the document."""
+    terms: int = 0
+    """Terms of the glossary in the segments translated now."""
+    missed: dict[str, int] = field(default_factory=dict)
+    """Those of them that a translation does not have, and how often."""
 
     @property
     def segments(self) -> int:
@@ -81,8 +89,8 @@ class DocumentReport:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def summary(self, most: int = MOST_DOUBTS) -> str:
-        """A line with the numbers, and one for each doubtful segment, `most` of them."""
-        counts = [f"{self.translated:,} segments translated"]
+        """A line with the numbers, one for each doubtful segment, `most` of them, and those about terms."""
+        counts = [f"{counted(self.translated, 'segment')} translated"]
         counts += [f"{self.present:,} already there"] if self.present else []
         counts += [f"{self.skipped:,} with nothing to translate"] if self.skipped else []
         counts += [f"{self.doubtful:,} to look at"] if self.doubtful else []
@@ -91,7 +99,7 @@ class DocumentReport:
         lines += [f"  {one.where}: {'; '.join(one.doubts)}" for one in self.doubts[:most]]
         if (more := self.doubtful - min(most, len(self.doubts))) > 0:
             lines.append(f"  … and {more:,} more")
-        return "\n".join(lines)
+        return "\n".join([*lines, *term_notes(self.terms, self.missed)])
 
 
 @dataclass(slots=True)
@@ -103,10 +111,12 @@ class ReportCounts:
     skipped: int = 0
     doubtful: int = 0
     doubts: list[DoubtfulSegment] = field(default_factory=list)
+    terms: TermTally = field(default_factory=TermTally)
 
     def add(self, segment: Segment, answer: SegmentAnswer) -> None:
         """One more segment."""
         setattr(self, answer.outcome, getattr(self, answer.outcome) + 1)
+        self.terms.add(answer.terms)
         if reasons := answer.reasons:
             self.doubtful += 1
             if len(self.doubts) < MOST_DOUBTS:
@@ -116,4 +126,5 @@ class ReportCounts:
     def report(self, source: str, target: str, format: str, resumed: int) -> DocumentReport:
         """The report of a whole document."""
         counts = self.translated, self.present, self.skipped, resumed, self.doubtful
-        return DocumentReport(source, target, format, *counts, tuple(self.doubts))
+        terms = self.terms.terms, dict(self.terms.missed)
+        return DocumentReport(source, target, format, *counts, tuple(self.doubts), *terms)

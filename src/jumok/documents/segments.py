@@ -110,4 +110,4 @@ def answered(source: MarkedText, answer: Translation, before: str, after: str) -
         doubts.append(would_change([(before + answer.text)[slice(*word.text)] for word in words]))
         words = ()
     written = replace(shifted(target, before, after), confidence=kept)
-    return SegmentAnswer("translated", written, tuple(doubts), words)
+    return SegmentAnswer("translated", written, tuple(doubts), words, answer.terms)

@@ -249,13 +249,18 @@ class Services:
         return self.settings.limits
 
     def model(self, name: str | None) -> ServedModel:
-        """The model of this name; the first one if none is named; 404 for another."""
+        """The model of this name, or of this alias; the first one if none is named; 404 for another."""
         if name is None and self.models:
             return next(iter(self.models.values()))
-        if name is None or name not in self.models:
-            known = nearest("", self.models) if self.models else "no model is loaded"
-            raise Problem(404, "unknown_model", known)
-        return self.models[name]
+        if name in self.models:
+            return self.models[name]
+        if name is None or not self.models:
+            raise Problem(404, "unknown_model", "no model is loaded")
+        aliases = {alias: one for one in self.models.values() for alias in one.about.aliases}
+        if name not in aliases:
+            hint = nearest(name, [*self.models, *aliases], nearest("", self.models))
+            raise Problem(404, "unknown_model", hint)
+        return aliases[name]
 
     def close(self) -> None:
         """Ends all threads, takes away what lies on disk for a while, and lets go of the corrections."""

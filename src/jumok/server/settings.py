@@ -26,6 +26,8 @@ class ModelNotes:
     """Its run, by the name it has among the shown runs."""
     examples: tuple[str, ...] = ()
     """Texts worth trying on it."""
+    aliases: tuple[str, ...] = ()
+    """Names that it has on the command line, too; a model that is served under one of them comes first."""
     load_s: float = 0.0
     """How long it took to load."""
 

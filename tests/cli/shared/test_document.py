@@ -69,9 +69,19 @@ def test_a_page_is_translated_and_reported(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     report = json.loads(result.stdout)
     assert (report["format"], report["translated"], report["skipped"]) == ("html", 1, 1)
-    assert re.match(r"1 segments translated · 1 with nothing to translate.* · \d+\.\d s\n", result.stderr)
+    assert re.match(r"1 segment translated · 1 with nothing to translate.* · \d+\.\d s\n", result.stderr)
     written = (tmp_path / "b.html").read_text(encoding="utf-8")
     assert re.fullmatch(r'<html lang="\w+">\n<p>.*<b>.*</b>.*</p><p>42</p></html>\n', written)
+
+
+def test_what_became_of_a_glossary_is_said_as_it_is_of_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(PAGE, encoding="utf-8")
+    (tmp_path / "terms.tsv").write_text("Mai\t-05-\n", encoding="utf-8")
+    files = ("-i", str(tmp_path / "a.html"), "-o", str(tmp_path / "b.html"))
+    result = run(*files, "--json", "--glossary", str(tmp_path / "terms.tsv"))
+    assert result.exit_code == 0, result.stderr
+    assert "1 of 1 terms of the glossary are there\n" in result.stderr
+    assert (json.loads(result.stdout)["terms"], json.loads(result.stdout)["missed"]) == (1, {})
 
 
 def test_lines_stay_lines(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ SPLITS = SentenceHabit(split=True, reason="")
     ("lines", "usual", "taken", "message"),
     [
         ([ONE, "", ONE], None, "as-is", "sentences: one in each of the first 2 lines"),
+        ([ONE], None, "as-is", "sentences: one in the only line"),
         (
             [ONE] * 9 + [SEVERAL],
             None,
@@ -32,7 +33,7 @@ SPLITS = SentenceHabit(split=True, reason="")
         ),
         ([ONE] * 8 + [SEVERAL] * 2, None, "split", "several in 2 of the first 10 lines; each is translated"),
         ([ONE] * 8 + [SEVERAL] * 2, 0.2, "as-is", "several in 2 of the first 10 lines; each line is taken"),
-        ([SEVERAL], 0.2, "split", "several in 1 of the first 1 lines; each is translated by itself"),
+        ([SEVERAL], 0.2, "split", "several in the only line; each is translated by itself"),
     ],
 )
 def test_a_file_of_sentences_stays_one(

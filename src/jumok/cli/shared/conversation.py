@@ -70,7 +70,11 @@ class Conversation:
                 "this model describes pictures and reads no messages",
                 hint="jumok translate -m MODEL picture.png",
             )
-        make_request(self.model.config.decoding, self.options)  # a bad option is found before the first turn
+        self.check(self.options)  # a bad option is found before the first turn
+
+    def check(self, options: dict[str, Any]) -> None:
+        """Refuse options that are wrong, or that no engine of this install has."""
+        self.model.engine_of(make_request(self.model.config.decoding, options))
 
     @property
     def seed(self) -> int:
@@ -111,7 +115,7 @@ class Conversation:
             value = read_words([f"decoding.{name}={text}"])[f"decoding.{name}"]
             parse_config({"decoding": {name: value}}, "given by /set")  # its type
         changed = {**self.options, name: value}
-        make_request(self.model.config.decoding, changed)
+        self.check(changed)
         self.options = changed
         if name == "seed":
             self.drawn = 0

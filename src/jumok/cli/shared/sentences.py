@@ -27,9 +27,10 @@ class SentenceLook:
     """Whether it is worth a line: not for a model that does something else than to translate."""
 
     def __str__(self) -> str:
+        lines = f"of the first {self.lines:,} lines"
         if not self.several:
-            return f"sentences: one in each of the first {self.lines:,} lines"
-        found = f"sentences: several in {self.several:,} of the first {self.lines:,} lines"
+            return f"sentences: one in {f'each {lines}' if self.lines > 1 else 'the only line'}"
+        found = f"sentences: several in {f'{self.several:,} {lines}' if self.lines > 1 else 'the only line'}"
         if self.sentences == "split":
             return f"{found}; each is translated by itself (--sentences as-is: each line)"
         if self.reason:

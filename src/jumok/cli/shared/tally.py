@@ -1,13 +1,13 @@
 """What is said after many answers: how fast they came, how often a memory had something, which terms lack."""
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from jumok.decoding.term_tally import TermTally, term_notes
+from jumok.progress import counted
+
 if TYPE_CHECKING:
     from jumok.decoding.results import Translation
-
-SHOWN = 5  # terms that are named
 
 
 class AnswerTally:
@@ -16,31 +16,23 @@ class AnswerTally:
     def __init__(self) -> None:
         self.count, self.tokens = 0, 0
         self.reused, self.similar = 0, 0
-        self.terms, self.missed = 0, Counter[str]()
+        self.terms = TermTally()
 
     def add(self, answer: "Translation") -> None:
         self.count += 1
         self.tokens += len(answer.tokens)
         self.reused += any(match.used for match in answer.matches)
         self.similar += any(not match.used for match in answer.matches)
-        self.terms += len(answer.terms)
-        for term in answer.terms:
-            if not term.present:
-                self.missed[f"{term.source} → {' or '.join(term.targets)}"] += 1
+        self.terms.add(answer.terms)
 
     def notes(self, *, memory: bool) -> Iterator[str]:
-        """What people are told; nothing of a glossary that had no term."""
+        """What people are told."""
         if memory:
             similar = f"similar entries for {self.similar:,} (--json shows them)"
-            yield f"memory: reused in {self.reused:,} lines; {similar}"
-        if self.terms:
-            yield f"{self.terms - self.missed.total():,} of {self.terms:,} terms of the glossary are there"
-        if self.missed:
-            some = ", ".join(f"{name} ({times})" for name, times in self.missed.most_common(SHOWN))
-            more = len(self.missed) - SHOWN
-            yield f"missed: {some}{f', and {more} more' if more > 0 else ''}"
+            yield f"memory: reused in {counted(self.reused, 'line')}; {similar}"
+        yield from term_notes(self.terms.terms, self.terms.missed)
 
     def summary(self, seconds: float, engine: dict[str, str]) -> str:
         """What was done, how quickly, and by what."""
         speed = f"{self.tokens / max(seconds, 1e-9):,.0f} tokens/s"
-        return f"{self.count:,} lines · {seconds:.1f} s · {speed} · {' '.join(engine.values())}"
+        return f"{counted(self.count, 'line')} · {seconds:.1f} s · {speed} · {' '.join(engine.values())}"

@@ -51,7 +51,7 @@ def inspect_text(
 
     With `words` it is that of a what-if. An error names them instead of the number of an intervention.
     """
-    translator = load(model, engine="torch")
+    translator = load(model)
     if not words:
         return Inspection(make_trace(translator, text, target=target, options=options))
     ops = read_ops(words, translator.config.model.attention)
