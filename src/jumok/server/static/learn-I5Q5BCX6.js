@@ -1,1 +1,0 @@
-import{t as a}from"./chunk-ANPLZBMO.js";import"./chunk-ARPREAPQ.js";export{a as Learn};
