@@ -5,7 +5,7 @@ import { embedded } from "./embedded";
 import { t } from "./i18n";
 import { SCREENS } from "./lib/link";
 import { screens } from "./screens";
-import { toast } from "./components/states";
+import { toast } from "./components/toasts";
 import { redo, undo } from "./components/whatif/steps";
 import { go, model, models, ops, screen, setOps, setParams, whatIfOpen } from "./state";
 

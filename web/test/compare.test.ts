@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Arch } from "../src/api-types";
-import { chosenModels, cutsOf, toggled, sameText } from "../src/lib/compare";
+import { byDirection, chosenModels, cutsOf, switched, toggled, sameText } from "../src/lib/compare";
 import { differences, marksAgainst } from "../src/lib/diff";
 
 const card = (name: string, arch: Arch, source_language = "ko") => ({ name, arch, source_language, target_language: "en" });
@@ -43,4 +43,17 @@ test("words that differ are marked, with how many lack them", () => {
 test("an answer is right when only white space tells it from the reference", () => {
   assert.ok(sameText(" 1998-03-24 ", "1998-03-24") && sameText("a  b", "a b"));
   assert.ok(!sameText("1998-03-25", "1998-03-24") && !sameText("", "1998-03-24"));
+});
+
+test("a click on a model of another direction begins a set of that direction", () => {
+  const all = [...cards, card("y", "luong", "de")];
+  const [t2, t1, r, l, x, y] = all;
+  assert.deepEqual(byDirection(all).map(names), [
+    ["t2", "t1", "r", "l"],
+    ["x", "y"],
+  ]);
+  assert.deepEqual(switched([r, l, t1], all, y), ["x", "y"]);
+  assert.deepEqual(switched([x, y], all, t2), ["r", "l", "t2"]);
+  assert.deepEqual(switched([r, l, t1], all, l), ["r", "t1"]);
+  assert.deepEqual(switched([r, x, y], all, x), ["x", "y"]);
 });

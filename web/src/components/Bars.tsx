@@ -12,7 +12,8 @@ export function ModelMenu() {
     label: card.name,
     hint: t(`shell.arch_${card.arch}`),
     checked: card.name === now?.name,
-    onSelect: () => setParams({ m: card.name, t: null, px: null, w: null, l: null, h: null, k: null, q: null, j: null }, { push: true }),
+    onSelect: () =>
+      setParams({ m: card.name, ms: null, t: null, px: null, w: null, l: null, h: null, k: null, q: null, j: null }, { push: true }),
   }));
   if (local)
     items.push({

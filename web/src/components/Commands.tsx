@@ -1,7 +1,7 @@
 /** Commands to copy, each with what it does. */
 import { t } from "../i18n";
 import { IconButton } from "./controls";
-import { toast } from "./states";
+import { toast } from "./toasts";
 import "../styles/commands.css";
 
 export async function copyText(text: string): Promise<void> {

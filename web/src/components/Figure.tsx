@@ -12,7 +12,7 @@ import { Icon } from "./Icon";
 import { Menu, type MenuItem } from "./Popover";
 import { Table } from "./Table";
 import { choices, IconButton, Segmented } from "./controls";
-import { toast } from "./states";
+import { toast } from "./toasts";
 
 export interface FigureProps {
   title: string;

@@ -7,7 +7,8 @@ import { t } from "../i18n";
 import { isPicture, readPicture } from "../lib/picture";
 import { model, options, setParams, source } from "../state";
 import { Icon } from "./Icon";
-import { problemText, toast } from "./states";
+import { problemText } from "./states";
+import { toast } from "./toasts";
 import { Button } from "./controls";
 
 const show = (url: string) => setParams({ s: url, t: null, px: null, i: null, q: null, j: null, w: null }, { push: true });

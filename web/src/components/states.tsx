@@ -1,10 +1,11 @@
 /** What stands in place of a picture that is empty, on its way, or failed. */
-import type { ComponentChildren } from "preact";
-import { signal } from "@preact/signals";
+import { createContext, type ComponentChildren } from "preact";
+import { useContext, useEffect } from "preact/hooks";
 import type { Manifest } from "../api-types";
 import type { ApiError } from "../errors";
 import type { Resource } from "../hooks";
 import { hasMessage, t } from "../i18n";
+import { CommandList } from "./Commands";
 import { Icon } from "./Icon";
 import { Button } from "./controls";
 
@@ -32,7 +33,23 @@ export function problemText(error: ApiError): string {
   return hasMessage(key) ? t(key) : t("shell.error_internal");
 }
 
+/** Told when something cannot be shown because the server lacks PyTorch. */
+export const OnLack = createContext<() => void>(() => undefined);
+
+/** The server was installed without what this needs: no fault, and a line that brings it. */
+function Lacking({ error }: { error: ApiError }) {
+  const told = useContext(OnLack);
+  useEffect(told, []);
+  return (
+    <div class="card">
+      <p>{problemText(error)}</p>
+      <CommandList commands={[[t("trainer.install"), "pip install 'jumok[train]'"]]} />
+    </div>
+  );
+}
+
 export function Failed({ error, retry }: { error: ApiError; retry?(): void }) {
+  if (error.code === "extra_missing") return <Lacking error={error} />;
   return (
     <div class="state" role="alert">
       <Icon name="alert" size={24} />
@@ -72,25 +89,3 @@ export const Warnings = ({ of }: { of: Manifest }) => (
     ))}
   </>
 );
-
-const toasts = signal<readonly { id: number; text: string }[]>([]);
-let made = 0;
-
-/** Says something for three seconds. */
-export function toast(text: string): void {
-  const id = ++made;
-  toasts.value = [...toasts.value, { id, text }];
-  setTimeout(() => (toasts.value = toasts.value.filter((entry) => entry.id !== id)), 3000);
-}
-
-export function Toasts() {
-  return (
-    <div class="toasts" role="status">
-      {toasts.value.map((entry) => (
-        <div key={entry.id} class="toast">
-          {entry.text}
-        </div>
-      ))}
-    </div>
-  );
-}

@@ -13,7 +13,8 @@ import { lastLayer } from "../lib/needs";
 import { writeSafetensors } from "../lib/safetensors";
 import { exportedView } from "../state";
 import type { MenuItem } from "./Popover";
-import { problemText, toast } from "./states";
+import { problemText } from "./states";
+import { toast } from "./toasts";
 
 /** `needs` are the tensors of the selection on show; those of cross-attention weights also give the alignment. */
 export function traceExports(manifest: Manifest, needs: readonly string[] = []): MenuItem[] {

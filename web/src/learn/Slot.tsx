@@ -2,7 +2,7 @@
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Arch } from "../api-types";
-import { Empty, Failed, Loading } from "../components/states";
+import { Empty, Failed, Loading, OnLack } from "../components/states";
 import { useResource } from "../hooks";
 import { t } from "../i18n";
 import { cardFor, sentenceFor, type Book, type Chapter, type Facts, type Lack } from "../lib/lessons";
@@ -38,7 +38,11 @@ export function Slot({ name, book, chapter, tell, cannot }: SlotProps) {
   }
   const card = cardFor({ arch, reads }, models.value, params.value.m);
   if (typeof card === "string") return <Lacking why={card} arch={arch} cannot={cannot} />;
-  return <Drawn key={card.name} card={card} text={sentenceFor(book, card, chapter.text ?? "short")} tell={tell} />;
+  return (
+    <OnLack.Provider value={cannot}>
+      <Drawn key={card.name} card={card} text={sentenceFor(book, card, chapter.text ?? "short")} tell={tell} />
+    </OnLack.Provider>
+  );
 }
 
 function Lacking({ why, arch, cannot }: { why: Lack; arch: readonly Arch[]; cannot(): void }) {

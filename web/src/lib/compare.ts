@@ -15,16 +15,41 @@ export const MOST_MODELS = 3;
 export const inOrder = <M extends Named>(cards: readonly M[]): M[] =>
   [...cards].sort((a, b) => ORDER.indexOf(a.arch) - ORDER.indexOf(b.arch) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
 
+/** Whether two models translate from the same language into the same. */
+export const sameWay = (one: Named, other: Named): boolean =>
+  one.source_language === other.source_language && one.target_language === other.target_language;
+
+/** The models of each direction, in the order in which directions first occur. */
+export function byDirection<M extends Named>(cards: readonly M[]): M[][] {
+  const groups: M[][] = [];
+  for (const card of cards) {
+    const group = groups.find(([first]) => sameWay(first, card));
+    if (group) group.push(card);
+    else groups.push([card]);
+  }
+  return groups;
+}
+
 /** The models of a comma list that are loaded; without two of them, up to three that translate as `like` does, one per architecture first. */
 export function chosenModels<M extends Named>(list: string | undefined, cards: readonly M[], like: Named | null): M[] {
   const named = (list ?? "").split(",").map((name) => cards.find((card) => card.name === name));
   const asked = [...new Set(named.filter((card) => card !== undefined))].slice(0, MOST_MODELS);
   if (asked.length >= 2) return inOrder(asked);
-  const fit = inOrder(
-    cards.filter((card) => !like || (card.source_language === like.source_language && card.target_language === like.target_language)),
-  );
+  const fit = inOrder(cards.filter((card) => !like || sameWay(card, like)));
   const first = fit.filter((card, i) => fit.findIndex((other) => other.arch === card.arch) === i);
   return inOrder([...first, ...fit.filter((card) => !first.includes(card))].slice(0, MOST_MODELS));
+}
+
+/** Names after a click on a model: those of its direction with it switched, or, where fewer than two of them are compared, a new set of its direction. */
+export function switched<M extends Named>(chosen: readonly M[], all: readonly M[], card: M): string[] {
+  const kin = chosen.filter((one) => sameWay(one, card));
+  if (kin.length >= 2)
+    return toggled(
+      kin.map((one) => one.name),
+      card.name,
+    );
+  const others = chosenModels(undefined, all, card).filter((one) => one !== card);
+  return inOrder([card, ...others].slice(0, MOST_MODELS)).map((one) => one.name);
 }
 
 /** The list after switching one model on or off; never fewer than two, never more than three (the oldest of the others leaves). */

@@ -1,5 +1,6 @@
 /** Model folders that are dropped onto a page without a server, or chosen: read here, opened in the worker, sent nowhere. */
-import { problemText, toast } from "../components/states";
+import { problemText } from "../components/states";
+import { toast } from "../components/toasts";
 import { problemOf } from "../errors";
 import { t } from "../i18n";
 import { loadModels, setParams, source } from "../state";

@@ -25,6 +25,8 @@ export interface MapData {
   readonly complete: boolean;
   /** strips that are left empty, for want of a forward pass or because they are too large together */
   readonly empty: number;
+  /** the server has no PyTorch, which makes the states */
+  readonly torchless: boolean;
   weights(kind: string, layer: number): Matrix | null;
   /** one head of a layer (both from 0) */
   head(kind: Kind, layer: number, head: number): Matrix | null;
@@ -84,6 +86,7 @@ export function useMapData(manifest: Manifest, step: number): MapData {
     version,
     complete,
     empty: stripsOf(plan).filter(({ id }) => !strips.has(id)).length,
+    torchless: forward.error?.code === "extra_missing",
     weights: (kind, layer) => means.get(`${kind}:${layer - 1}`) ?? null,
     head: (kind, layer, head) => {
       const whole = atlas.get(`${kind}:${layer}`);

@@ -124,6 +124,10 @@ export const map = {
     "Dashed columns are states that this page does not have: an exported file, a page without a server and a changed model keep what attention adds, not what lies between. Strips behind attention show what it adds.",
     "점선 칸은 이 페이지에 없는 상태입니다. 내보낸 파일, 서버 없는 페이지, 바뀐 모델은 어텐션이 더하는 것만 갖고 그 사이는 갖지 않습니다. 어텐션 뒤의 띠는 어텐션이 더하는 것을 보여 줍니다.",
   ],
+  no_torch: [
+    "Dashed columns are states that only PyTorch computes, and it is not installed here (pip install 'jumok[train]'). Strips behind attention show what it adds.",
+    "점선 칸은 PyTorch로만 계산하는 상태인데 여기에는 설치되어 있지 않습니다(pip install 'jumok[train]'). 어텐션 뒤의 띠는 어텐션이 더하는 것을 보여 줍니다.",
+  ],
   too_many: [
     "{n} columns of states are left out (dashed): together they are more than a page should bring.",
     "상태 {n}칸은 비워 두었습니다(점선). 모두 합치면 한 페이지가 가져오기에 너무 큽니다.",

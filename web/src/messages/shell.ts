@@ -72,6 +72,10 @@ export const shell = {
   error_unknown_document: ["The server no longer holds this document", "서버에 이 문서가 더 이상 없습니다"],
   error_unknown_format: ["Files of this kind cannot be translated", "번역할 수 없는 종류의 파일입니다"],
   error_empty_document: ["The file is empty", "빈 파일입니다"],
+  error_extra_missing: [
+    "This needs PyTorch (the extra jumok[train]), which is not installed here.",
+    "PyTorch(추가 구성 jumok[train])가 필요한데 여기에는 설치되어 있지 않습니다.",
+  ],
   error_not_found: ["There is nothing at this address", "이 주소에는 아무것도 없습니다"],
   first_title: ["No model is loaded yet", "아직 불러온 모델이 없습니다"],
   first_text: [

@@ -4,7 +4,7 @@ import { render } from "preact";
 import { Figure } from "../components/Figure";
 import { LineFigure } from "../components/LineChart";
 import { RowChart } from "../components/RowChart";
-import { Toasts } from "../components/states";
+import { Toasts } from "../components/toasts";
 import { Table } from "../components/Table";
 import { download } from "../export";
 import { loadWords, locale } from "../i18n";

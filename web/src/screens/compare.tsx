@@ -10,8 +10,8 @@ import { NoText } from "../components/NoText";
 import { Await, Empty } from "../components/states";
 import { embedded } from "../embedded";
 import { useResource, type Resource } from "../hooks";
-import { t } from "../i18n";
-import { chosenModels, cutsOf, inOrder, MOST_MODELS, sameText, toggled, whole } from "../lib/compare";
+import { languagesOf, t } from "../i18n";
+import { byDirection, chosenModels, cutsOf, inOrder, MOST_MODELS, sameText, sameWay, switched, whole } from "../lib/compare";
 import { grownDates, readsDates } from "../lib/dates";
 import { go, href, model, models, ops, options, params, seesPictures, sentence, setParams, whatIfOpen } from "../state";
 import { Column, type Hover } from "./compare_parts/Column";
@@ -26,6 +26,11 @@ export function Compare() {
     (models.value ?? []).filter((card) => (card.source === "image") === seesPictures.value),
     model.value,
   );
+  const names = chosen.map((card) => card.name);
+  const stray = chosen.length >= 2 && !embedded && model.value !== null && !names.includes(model.value.name);
+  useEffect(() => {
+    if (stray) setParams({ m: names[0], t: null }); // the bar above names a model that is compared
+  }, [stray, names.join()]);
   return (
     <div class="screen compare">
       <header class="screen-head">
@@ -100,7 +105,7 @@ function Body({ chosen }: { chosen: readonly Card[] }) {
   const whole = useCompare(text === "" ? null : ask(text, given));
   const words = whole.value?.source.words ?? [];
   const dates = !embedded && chosen.every(readsDates);
-  const cuts = whole.status === "ready" && !seesPictures.value && !dates ? cutsOf(words.length) : [];
+  const cuts = text !== "" && whole.status === "ready" && !seesPictures.value && !dates ? cutsOf(words.length) : [];
   const grown = useCompare(cuts.length > 0 ? ask(text, { ...given, cuts }) : null);
   const cut = Number(params.value.cut ?? NaN);
   const part = Number.isInteger(cut) && cut >= 1 && cut < words.length ? cut : null;
@@ -154,27 +159,15 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
   useEffect(() => setDraft(params.value.ref ?? ""), [params.value.ref]);
   const commit = () => draft.trim() !== (params.value.ref ?? "") && setParams({ ref: draft.trim() || null }, { push: true });
   const names = chosen.map((card) => card.name);
-  const switchOne = (name: string) => setParams({ ms: toggled(names, name).join(",") }, { push: true });
-  const all = inOrder((models.value ?? []).filter((card) => card.source === chosen[0].source));
+  const fitting = inOrder((models.value ?? []).filter((card) => card.source === chosen[0].source));
+  const groups = byDirection(fitting).filter((group) => group.length > 1 || names.includes(group[0].name));
+  const switchOne = (card: Card) => {
+    const begun = chosen.every((one) => !sameWay(one, card)) ? { m: card.name, t: null, ref: null, cut: null } : {};
+    setParams({ ms: switched(chosen, fitting, card).join(","), ...begun }, { push: true });
+  };
   return (
     <div class="compare-controls">
-      {all.length > 2 && (
-        <div class="row" role="group" aria-label={t("compare.models")}>
-          <span class="small muted">{t("compare.models")}</span>
-          {all.map((card) => (
-            <button
-              key={card.name}
-              type="button"
-              class={names.includes(card.name) ? "chip on" : "chip"}
-              aria-pressed={names.includes(card.name)}
-              title={t(`shell.arch_${card.arch}`)}
-              onClick={() => switchOne(card.name)}
-            >
-              {card.name}
-            </button>
-          ))}
-        </div>
-      )}
+      {fitting.length > 2 && groups.map((group) => <Direction key={group[0].name} cards={group} names={names} onSwitch={switchOne} />)}
       <form
         class="field compare-reference"
         onSubmit={(event) => {
@@ -213,6 +206,29 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
           onChange={(u) => setParams({ u: u === "words" ? "words" : null }, { push: true })}
         />
       </div>
+    </div>
+  );
+}
+
+/** The models of one direction, to switch on and off. */
+function Direction({ cards, names, onSwitch }: { cards: readonly Card[]; names: readonly string[]; onSwitch(card: Card): void }) {
+  const languages = languagesOf(cards[0]);
+  const title = readsDates(cards[0]) ? t("translate.dates_in", { languages }) : languages || t("compare.models");
+  return (
+    <div class="row" role="group" aria-label={title}>
+      <span class="small muted">{title}</span>
+      {cards.map((card) => (
+        <button
+          key={card.name}
+          type="button"
+          class={names.includes(card.name) ? "chip on" : "chip"}
+          aria-pressed={names.includes(card.name)}
+          title={t(`shell.arch_${card.arch}`)}
+          onClick={() => onSwitch(card)}
+        >
+          {card.name}
+        </button>
+      ))}
     </div>
   );
 }

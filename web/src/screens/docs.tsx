@@ -2,7 +2,8 @@
 import { getOpenApi } from "../api";
 import { Badge, IconButton } from "../components/controls";
 import { copyText } from "../components/Commands";
-import { Await, Empty, toast } from "../components/states";
+import { Await, Empty } from "../components/states";
+import { toast } from "../components/toasts";
 import { useResource } from "../hooks";
 import { hasMessage, t } from "../i18n";
 import { curlOf, groupsOf, type Call, type FieldRow, type OpenApi } from "../lib/openapi";

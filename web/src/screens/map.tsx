@@ -336,5 +336,6 @@ function Heads({ manifest, data, side, layer }: { manifest: Manifest; data: MapD
 /** What is not drawn, and why. */
 function lacking(data: MapData): string | undefined {
   if (!data.complete || data.empty === 0) return undefined;
-  return data.pass ? t("map.too_many", { n: data.empty }) : t("map.no_states");
+  if (data.pass) return t("map.too_many", { n: data.empty });
+  return t(data.torchless ? "map.no_torch" : "map.no_states");
 }

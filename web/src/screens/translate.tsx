@@ -1,4 +1,5 @@
 /** The Translate screen: text in, text out as it is decoded, and the links between their tokens. */
+import { Fragment } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Doubted } from "../components/Doubted";
 import { GlossaryField } from "../components/GlossaryField";
@@ -334,13 +335,12 @@ function Doubts({ text, doubts, change }: { text: string; doubts: readonly WordD
     <p class="small muted doubts">
       {doubts.length > 0 ? t("translate.doubts") : t("translate.no_doubts")}{" "}
       {doubts.map((word, n) => (
-        <span key={n} class="nowrap">
+        <Fragment key={n}>
           <bdi class="doubted" lang={model.value?.target_language}>
             {points.slice(...word.text).join("")}
-          </bdi>{" "}
-          {percent(word.change)}
-          {n < doubts.length - 1 ? ", " : ". "}
-        </span>
+          </bdi>
+          {`\u00a0${percent(word.change)}${n < doubts.length - 1 ? "," : "."} `}
+        </Fragment>
       ))}
       {t("translate.doubt_whole", { share: percent(change) })}
     </p>

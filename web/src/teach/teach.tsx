@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { copyText } from "../components/Commands";
 import { Button, IconButton } from "../components/controls";
 import { Link } from "../components/Link";
-import { toast } from "../components/states";
+import { toast } from "../components/toasts";
 import { t } from "../i18n";
 import { formatAddress, parseAddress } from "../lib/link";
 import { decodePath, encodePath, MOST_STOPS, stepAddress, stepOf, stopAt, type Path, type Stop } from "../lib/teach";

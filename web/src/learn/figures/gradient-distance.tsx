@@ -109,7 +109,7 @@ function useMeasured(cards: readonly Card[], text: string, mode: Mode, seed: num
           all.push({ card, found: await getGradients(body, signal), problem: null });
         } catch (error) {
           const problem = problemOf(error);
-          if (signal.aborted || problem.status === 0) throw error;
+          if (signal.aborted || problem.status === 0 || problem.code === "extra_missing") throw error;
           all.push({ card, found: null, problem: problem.detail });
         }
       }

@@ -49,8 +49,8 @@ export const frame = {
   check: ["Check", "확인"],
   waiting: ["The question waits for its figure.", "그림이 그려지면 문제를 풀 수 있습니다."],
   cannot: [
-    "This question is about the numbers of a figure that cannot be drawn here.",
-    "여기서는 그릴 수 없는 그림의 수를 묻는 문제입니다.",
+    "This question is about the numbers of a figure that cannot be drawn here: go on to the next chapter.",
+    "여기서는 그릴 수 없는 그림의 수를 묻는 문제이니 다음 장으로 넘어가세요.",
   ],
   not_number: ["Write a number, such as 0.25 or 25 %.", "0.25나 25 %처럼 수로 적어 주세요."],
   choose: ["Choose one of the answers first.", "먼저 보기 하나를 고르세요."],

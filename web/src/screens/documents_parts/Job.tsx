@@ -4,7 +4,8 @@ import { deleteDocument, documentFile, epoch, followDocument, getDocument } from
 import type { DocumentOut } from "../../api-types";
 import { Badge, Button, Segmented } from "../../components/controls";
 import { Icon } from "../../components/Icon";
-import { Failed, Loading, problemText, toast } from "../../components/states";
+import { Failed, Loading, problemText } from "../../components/states";
+import { toast } from "../../components/toasts";
 import { problemOf, type ApiError } from "../../errors";
 import { t } from "../../i18n";
 import { params, setParams } from "../../state";

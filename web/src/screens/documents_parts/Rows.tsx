@@ -2,7 +2,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getSegments } from "../../api";
 import type { DocumentOut, SegmentOut } from "../../api-types";
-import { Empty, problemText, toast } from "../../components/states";
+import { Empty, problemText } from "../../components/states";
+import { toast } from "../../components/toasts";
 import { problemOf } from "../../errors";
 import { locale, t } from "../../i18n";
 import { languageName } from "../../lib/languages";
