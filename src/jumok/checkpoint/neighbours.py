@@ -42,7 +42,7 @@ def _way_to_one(folder: Path) -> str:
         return f"make one, with sentences that it was trained on: jumok neighbours -m {folder} --data NAME"
     having = ", ".join(aliases_of(place)[0] for place in bundled().values() if has_neighbours(place))
     return (
-        f"of the models that come with jumok {having} has one; for this one copy {folder} first, and make one "
+        f"of the models that come with jumok {having} has one; for this one copy {folder} first, and make it "
         "for the copy, with sentences that it was trained on: jumok neighbours -m COPY --data NAME"
     )
 
