@@ -33,8 +33,16 @@ def test_what_is_written_is_read(folder: Path) -> None:
 def test_none_is_no_fault_but_cannot_be_read(folder: Path) -> None:
     assert not has_neighbours(folder)
     assert neighbours_faults(folder) == []
-    with pytest.raises(ConfigError, match="the model has no index of training states"):
+    with pytest.raises(ConfigError, match="the model has no index of training states") as own:
         read_neighbours(folder)
+    assert f"jumok neighbours -m {folder} --data" in str(own.value)
+
+
+def test_nothing_is_to_be_written_into_a_model_of_the_package() -> None:
+    with pytest.raises(ConfigError, match="come with jumok demo/transformer has one") as refused:
+        read_neighbours(bundled()["luong"])
+    assert f"copy {bundled()['luong']} first" in str(refused.value)
+    assert "neighbours -m COPY --data" in str(refused.value)
 
 
 def test_of_another_model(folder: Path, tmp_path: Path) -> None:

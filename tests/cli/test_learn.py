@@ -18,6 +18,7 @@ def test_five_notebooks_in_the_language_asked_for(tmp_path: Path) -> None:
     said = run("-o", tmp_path / "notes", "--language", "ko")
     assert "5 notebooks in" in said
     assert "jupyter lab" in said
+    assert "PyTorch" not in said  # it is here
     books = sorted((tmp_path / "notes").glob("*.ipynb"))
     assert len(books) == 5
     first = json.loads(books[0].read_text(encoding="utf-8"))["cells"][0]

@@ -120,7 +120,8 @@ def test_the_same_seed_draws_the_same_index(models: dict[str, Model]) -> None:
 def test_a_model_without_an_index_says_how_to_make_one() -> None:
     model = load("demo/rnn", "cpu")
     with pytest.raises(
-        ConfigError, match=r"(?s)no index of training states.*jumok neighbours -m .*rnn"
+        ConfigError,
+        match=r"(?s)no index of training states.* demo/transformer has one;.*rnn first.* COPY",
     ) as caught:
         model.neighbours("5. März 2024")
     assert caught.value.code == "no_neighbours"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from jumok.checkpoint.bundled import aliases_of, bundled
 from jumok.checkpoint.calibration import weights_of
 from jumok.checkpoint.folder import replace_file
 from jumok.checkpoint.manifest import NEIGHBOURS, read_small
@@ -35,15 +36,23 @@ def write_neighbours(folder: Path, tensors: Mapping[str, Any], about: Mapping[st
     return folder / NEIGHBOURS
 
 
+def _way_to_one(folder: Path) -> str:
+    """How to come by an index; what came with the package is not written into."""
+    if not aliases_of(folder):
+        return f"make one, with sentences that it was trained on: jumok neighbours -m {folder} --data NAME"
+    having = ", ".join(aliases_of(place)[0] for place in bundled().values() if has_neighbours(place))
+    return (
+        f"of the models that come with jumok {having} has one; for this one copy {folder} first, and make it "
+        "for the copy, with sentences that it was trained on: jumok neighbours -m COPY --data NAME"
+    )
+
+
 def read_neighbours(folder: Path) -> tuple[bytes, dict[str, Any]]:
     """The bytes of an index and what it says of itself; an error if none belongs to this model."""
     where = folder / NEIGHBOURS
     if not has_neighbours(folder):
-        raise ConfigError(
-            "the model has no index of training states",
-            hint=f"make one, with sentences that it was trained on: jumok neighbours -m {folder} --data NAME",
-            code="no_neighbours",
-        )
+        reason = "the model has no index of training states"
+        raise ConfigError(reason, hint=_way_to_one(folder), code="no_neighbours")
     data = read_small(where)
     try:
         said = header_of(data)["__metadata__"]

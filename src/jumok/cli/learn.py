@@ -7,7 +7,7 @@ import click
 
 from jumok.cli.shared.console import print_json, say
 from jumok.cli.shared.options import command, switch
-from jumok.errors import DataError
+from jumok.errors import DataError, has_torch
 from jumok.learn.book import Language, names, notebook
 
 EXAMPLES = """
@@ -26,7 +26,7 @@ def learn(*, output: Path, language: Language | None, overwrite: bool, as_json: 
     """Five notebooks, from ids to the loss, from one fixed vector to the whole Transformer.
 
     Each number in them is computed from the weights of real models and compared with what the models compute.
-    They need nothing but jumok and Jupyter, and run in a minute or two.
+    They need jumok with PyTorch and Jupyter, and run in a minute or two.
     """
     books = {output / f"{name}.ipynb": notebook(name, language or spoken()) for name in names()}
     there = [path for path in books if path.exists()]
@@ -50,6 +50,8 @@ def learn(*, output: Path, language: Language | None, overwrite: bool, as_json: 
     else:
         say(f"{len(books)} notebooks in {output}")
         say(f"open them with: jupyter lab {output}   (pip install jupyterlab)")
+        if not has_torch():
+            say("they compute with PyTorch, which is not here: pip install 'jumok[train]'")
 
 
 def spoken() -> Language:
