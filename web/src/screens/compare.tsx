@@ -167,7 +167,8 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
   };
   return (
     <div class="compare-controls">
-      {fitting.length > 2 && groups.map((group) => <Direction key={group[0].name} cards={inOrder(group)} names={names} onSwitch={switchOne} />)}
+      {fitting.length > 2 &&
+        groups.map((group) => <Direction key={group[0].name} cards={inOrder(group)} names={names} onSwitch={switchOne} />)}
       <form
         class="field compare-reference"
         onSubmit={(event) => {
