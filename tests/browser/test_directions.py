@@ -73,3 +73,21 @@ def test_the_header_names_a_model_that_is_compared(mixed: Running, opening: Open
     wait_for(page, m="luong", ms=None)
     expect(page.locator(".compare-column")).to_have_count(3)
     assert params(page)["m"] == "luong"
+
+
+def test_candidates_on_a_phone_keep_their_text(mixed: Running, opening: Open) -> None:
+    web = opening(mixed.url, viewport={"width": 390, "height": 844})
+    web.page.add_init_script(
+        """const draw = CanvasRenderingContext2D.prototype.fillText;
+        window.drawn = new Set();
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+            window.drawn.add(text);
+            draw.call(this, text, ...at);
+        };"""
+    )
+    page = web.open("/map", m="de-en-transformer", s="Möchtest du diese Datei wirklich löschen?")
+    ready(page, "map")
+    page.wait_for_function("() => [...window.drawn].some(text => text.endsWith(' %'))")
+    drawn = set(page.evaluate("[...window.drawn]"))
+    assert {"␣to", "␣file"} <= drawn
+    assert "␣" not in drawn

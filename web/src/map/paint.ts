@@ -140,11 +140,11 @@ function draw(context: CanvasRenderingContext2D, shape: Shape, images: Images): 
 function shortened(context: CanvasRenderingContext2D, text: string, wide = Infinity): string {
   if (wide === Infinity || context.measureText(text).width <= wide) return text;
   const points = [...text];
-  for (let keep = Math.min(points.length - 1, 24); keep > 1; keep--) {
+  for (let keep = Math.min(points.length - 1, 24); keep > 0; keep--) {
     const short = `${points.slice(0, Math.ceil(keep / 2)).join("")}…${points.slice(points.length - Math.floor(keep / 2)).join("")}`;
     if (context.measureText(short).width <= wide) return short;
   }
-  return points[0] ?? "";
+  return points.length > 1 ? `${points[0]}…` : text;
 }
 
 const HEAD = 40;

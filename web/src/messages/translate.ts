@@ -67,8 +67,11 @@ export const translate = {
   column_value: ["value", "값"],
   doubt: ["{share} likely to be changed by a person", "사람이 고칠 확률 {share}"],
   doubts: ["A person would probably change the words with a dotted line:", "점선을 그은 단어는 사람이 고칠 가능성이 큽니다:"],
-  no_doubts: ["No word is doubtful.", "의심스러운 단어가 없습니다."],
-  doubt_whole: ["Probability that anything is changed: {share}.", "무엇이든 고칠 확률: {share}."],
+  no_doubts: ["No single word stands out as doubtful.", "따로 의심스러운 단어는 없습니다."],
+  doubt_whole: [
+    "Probability that a person would change something in the whole sentence: {share}.",
+    "문장 전체에서 사람이 무엇이든 고칠 확률: {share}.",
+  ],
   not_finished: ["Not finished: the limit of length was reached.", "길이 제한에 걸려 끝맺지 못했습니다."],
   forced: ["This text was given, not searched for.", "탐색한 결과가 아니라 주어진 글입니다."],
   empty: ["The translation appears here", "번역문이 여기에 나타납니다"],

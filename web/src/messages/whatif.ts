@@ -2,8 +2,8 @@
 export const whatif = {
   title: ["What if", "만약에"],
   intro: [
-    "Change something inside the model, or in its search, and see what happens to the sentence. Every screen then shows the changed model.",
-    "모델 안이나 탐색 과정을 바꿔 보고 번역이 어떻게 달라지는지 살펴보세요. 모든 화면이 바뀐 모델을 보여 줍니다.",
+    "Change something inside the model, or in its search, and see what happens to the sentence. Every screen but Compare then shows the changed model.",
+    "모델 안이나 탐색 과정을 바꿔 보고 번역이 어떻게 달라지는지 살펴보세요. ‘비교’를 뺀 모든 화면이 바뀐 모델을 보여 줍니다.",
   ],
   undo: ["Undo", "실행 취소"],
   redo: ["Redo", "다시 실행"],

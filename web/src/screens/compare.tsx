@@ -159,7 +159,7 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
   useEffect(() => setDraft(params.value.ref ?? ""), [params.value.ref]);
   const commit = () => draft.trim() !== (params.value.ref ?? "") && setParams({ ref: draft.trim() || null }, { push: true });
   const names = chosen.map((card) => card.name);
-  const fitting = inOrder((models.value ?? []).filter((card) => card.source === chosen[0].source));
+  const fitting = (models.value ?? []).filter((card) => card.source === chosen[0].source);
   const groups = byDirection(fitting).filter((group) => group.length > 1 || names.includes(group[0].name));
   const switchOne = (card: Card) => {
     const begun = chosen.every((one) => !sameWay(one, card)) ? { m: card.name, t: null, ref: null, cut: null } : {};
@@ -167,7 +167,8 @@ function Controls({ chosen }: { chosen: readonly Card[] }) {
   };
   return (
     <div class="compare-controls">
-      {fitting.length > 2 && groups.map((group) => <Direction key={group[0].name} cards={group} names={names} onSwitch={switchOne} />)}
+      {fitting.length > 2 &&
+        groups.map((group) => <Direction key={group[0].name} cards={inOrder(group)} names={names} onSwitch={switchOne} />)}
       <form
         class="field compare-reference"
         onSubmit={(event) => {

@@ -79,7 +79,7 @@ export function layoutOf(
   focus: Focus | null = null,
 ): Layout {
   const label = clamp(names, 40, clamp(width * 0.1, 46, 130));
-  const out = clamp(width * 0.16, 104, 200);
+  const out = clamp(width * 0.16, 124, 200);
   const items = (side: Side) => plan.items.filter((item) => item.side === side);
   const room = width - 2 * label - out - GAP;
   const folded = room / plan.items.reduce((sum, item) => sum + widthOf(item), 0) < TIGHT;

@@ -201,7 +201,7 @@ export function offers(view: View, soft: number, decided: boolean, u = 1): Shape
   const high = Math.min(26, h / Math.max(1, count + 1));
   const middle = laneAt(layout.lanes.decoder, moment.step);
   const top = Math.max(y, Math.min(y + h - high * count, middle - (high * count) / 2));
-  const name = Math.min(64, w * 0.36);
+  const name = Math.min(64, Math.max(46, w * 0.36));
   const room = w - name - 46;
   const logits = candidates.map((one) => one.logit ?? Math.log(Math.max(1e-9, one.p)));
   const [low, best] = [Math.min(...logits) - 1, Math.max(...logits)];
