@@ -1,11 +1,15 @@
 """A server without PyTorch: what needs it says so calmly, with the line that brings it."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.conftest import Open, Watched
+from tests.browser.conftest import Open, Watched, settings_for
 from tests.browser.screens import ready
+from tests.server.conftest import Running, serving
 
-from jumok.decoding.translator import Translator
+from jumok.checkpoint.bundled import bundled
+from jumok.decoding.translator import Translator, load
 from jumok.errors import needs_torch
 
 LINE = "pip install 'jumok[train]'"
@@ -20,13 +24,21 @@ CHAPTERS = (
 )
 
 
+@pytest.fixture(scope="module")
+def unasked() -> Iterator[Running]:
+    """A server of its own: the other one remembers what it computed for other tests."""
+    models = {name: load(folder) for name, folder in reversed(bundled().items())}
+    with serving(models, settings_for(models)) as found:
+        yield found
+
+
 @pytest.fixture
-def light(opening: Open, monkeypatch: pytest.MonkeyPatch) -> Watched:
+def light(unasked: Running, opening: Open, monkeypatch: pytest.MonkeyPatch) -> Watched:
     def refuse(_: object, what: str) -> None:
         raise needs_torch(what)
 
     monkeypatch.setattr(Translator, "on_torch", refuse)
-    web = opening(locale="ko")
+    web = opening(unasked.url, locale="ko")
     web.allow("status of 422")
     return web
 
