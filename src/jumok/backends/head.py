@@ -120,7 +120,9 @@ class Chunked(Function):
         most = CHUNK if features.is_cuda else min(CHUNK, CPU_CHUNK)
         step = chunk_rows(M, len(passes), V, features.element_size(), most)
         stride = ceil(V / ALIGNED) * ALIGNED
-        room = features.new_empty(len(passes) * step, stride)
+        # Zeros on a CPU: with AMX torch's bf16 products read what lies between rows, and NaN times 0 is NaN.
+        make = features.new_empty if features.is_cuda else features.new_zeros
+        room = make(len(passes) * step, stride)
         d_passes = torch.empty_like(passes) if grad else None
         d_bias = None if bias is None or not grad else torch.zeros_like(bias)
         d_head, losses, nlls = None, [], []
