@@ -241,7 +241,7 @@ class TrainingConfig:
     """Average this many last checkpoints into the final model, if that validates better; 0 for none."""
     precision: Literal["auto", "fp32", "bf16", "fp8"] = "auto"
     """What matrix products are computed in: auto is bf16 on a GPU that has it, and on a CPU where that is
-    measured to be faster when the run is planned; fp8: bf16, and fp8 in feed-forward networks."""
+    measured to be faster when the run is planned; fp8: bf16, and fp8 in feed-forward networks and head."""
     log_every: int = 50
     """Steps between two lines of the log; before that there is one after 1, 2, 5, 10, 20, … steps."""
     validate_every: int = 500

@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from jumok.backends.eight import BACKWARD, FORWARD, GRADIENTS, RoundedNetwork, rounded, to_eight
+from jumok.backends.eight import (
+    BACKWARD,
+    FORWARD,
+    GRADIENTS,
+    RoundedHead,
+    RoundedNetwork,
+    rounded,
+    to_eight,
+)
+from jumok.backends.head import smoothed_rows
 
 KINDS = [(FORWARD, 3, -6), (BACKWARD, 2, -14)]  # bits after the point, exponent of the smallest normal number
 
@@ -63,3 +72,37 @@ def test_gradients_of_numbers_on_the_grid_are_exact() -> None:
         torch.autograd.grad(y, given, dy), torch.autograd.grad(plain, given, dy), strict=True
     ):
         torch.testing.assert_close(one, other)
+
+
+def head_loss(x: torch.Tensor, w: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Loss, nll, and the gradients of the loss, without rounding."""
+    logits = (x @ w.t()).detach()
+    loss, nll = smoothed_rows(logits, target, 0.1, grad=True)
+    return loss.sum(), nll.sum(), logits @ w, logits.t() @ x
+
+
+def test_the_head_is_the_plain_one_up_to_its_rounding() -> None:
+    torch.manual_seed(0)
+    x, w = torch.randn(40, 32).requires_grad_(), (0.3 * torch.randn(70, 32)).requires_grad_()
+    target = torch.randint(0, 70, (40,))
+    target[:3] = 0  # unlearned
+    loss, nll = RoundedHead.apply(x, w, target, 0.1)  # type: ignore[no-untyped-call]
+    found = (loss.detach(), nll, *torch.autograd.grad(loss, (x, w)))
+    for one, other in zip(found, head_loss(x.detach(), w.detach(), target), strict=True):
+        error = float((one - other).norm() / other.norm())
+        assert 1e-6 < error < 0.1  # it is rounded, and no more than that
+
+
+def test_a_head_of_numbers_on_the_grid_has_the_exact_loss() -> None:
+    """Only the gradient of the logits has to be rounded: by an eighth of itself at the most."""
+    torch.manual_seed(1)
+    grid = torch.tensor([-1.0, -0.5, 0.0, 0.5, 1.0])
+    x, w = (grid[torch.randint(5, shape)].requires_grad_() for shape in ((6, 4), (9, 4)))
+    target = torch.tensor([0, 1, 2, 3, 8, 5])
+    loss, nll = RoundedHead.apply(x, w, target, 0.1)  # type: ignore[no-untyped-call]
+    wanted = head_loss(x.detach(), w.detach(), target)
+    torch.testing.assert_close((loss.detach(), nll), wanted[:2])
+    dx, dw = torch.autograd.grad(loss, (x, w))
+    assert not dx[0].any()  # nothing is to be predicted there
+    for one, other in ((dx, wanted[2]), (dw, wanted[3])):
+        assert (one - other).norm() <= other.norm() / 8

@@ -1,4 +1,4 @@
-"""Eight bits for a number: fixed scales, and the feed-forward network that computes with them in plain torch.
+"""Eight bits for a number: fixed scales, and in plain torch the network and the head that compute with them.
 
     q(x) = round(x · scale) / scale,   to the nearest fp8 number; what is too large becomes the largest one
 
@@ -8,10 +8,11 @@ and where they lie is known beforehand: a norm bounds what a product reads, and 
 over tokens has the size of one token's share in it, however many there are. So scales are constants: nothing
 is measured, nothing remembered from step to step.
 
-Every product of the network is one of q's, forward and backward; the sums in it, its norm and what goes along
-the residual stream are not rounded. This is the twin of `jumok.backends.triton.feed_forward`.
+Every product of the feed-forward network and of the head is one of q's, forward and backward; the sums in
+them, the norm, what goes along the residual stream and the loss are not rounded. These are the twins of
+`jumok.backends.triton.feed_forward` and `head_eight`.
 
-Axis letters: L tokens, D width, F inner width.
+Axis letters: L tokens, D width, F inner width, V vocabulary.
 """
 
 from typing import Any
@@ -20,7 +21,10 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from jumok.backends.head import smoothed_rows
+
 STATES, HIDDEN, WEIGHTS, GRADIENTS = 8.0, 4.0, 64.0, 256.0  # scales: up to 56, 112, 7 and 224 fit
+LOGITS = 2.0**14  # of the gradient of a token's logits, none of which is larger than 1
 FORWARD, BACKWARD = torch.float8_e4m3fn, torch.float8_e5m2
 
 
@@ -53,3 +57,23 @@ class RoundedNetwork(Function):
         dh = rounded(dy @ w2, GRADIENTS, BACKWARD) * (h > 0)
         found = (dh @ w1, dh.t() @ x, dh.sum(0), dy.t() @ h)
         return tuple(one.to(kind) for one, kind in zip(found, ctx.types, strict=True))
+
+
+class RoundedHead(Function):
+    """Smoothed cross-entropy and nll of softmax(x W^T), summed: x (L, D), W (V, D), target (L,)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor, target: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+        x8, w8 = rounded(x, STATES), rounded(w, WEIGHTS)
+        logits = (x8 @ w8.t()).to(x.dtype).float()
+        loss, nll = smoothed_rows(logits, target, smoothing, grad=True)
+        d_logits = rounded(logits, LOGITS, BACKWARD)
+        ctx.save_for_backward((d_logits @ w8).to(x.dtype), (d_logits.t() @ x8).to(w.dtype))
+        nll = nll.sum()
+        ctx.mark_non_differentiable(nll)
+        return loss.sum(), nll
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        dx, dw = ctx.saved_tensors
+        return dx * grads[0], dw * grads[0], None, None

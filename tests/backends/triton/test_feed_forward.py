@@ -22,11 +22,11 @@ def bits(x: Tensor) -> Tensor:
 class TestKernels:
     @pytest.mark.parametrize(("L", "D", "F_"), SHAPES)
     def test_states_and_weights_are_rounded_and_turned(self, L: int, D: int, F_: int) -> None:
-        from jumok.backends.triton.feed_forward import round_states, round_weights
+        from jumok.backends.triton.feed_forward import round_and_turn, round_weights
 
         torch.manual_seed(0)
         x = torch.randn(L, D).to(DEVICE, torch.bfloat16)
-        x8, turned = round_states(x)
+        x8, turned = round_and_turn(x, STATES)
         assert torch.equal(bits(x8), bits(to_eight(x, STATES, FORWARD)))
         assert torch.equal(bits(turned), bits(x8).t())
         w1, w2 = (

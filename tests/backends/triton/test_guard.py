@@ -23,7 +23,7 @@ def test_the_kernels_agree_with_their_twins_in_tritons_interpreter() -> None:
     run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=400)
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.count(" passed") == 1
-    assert len(files) == 10
+    assert len(files) == 11
 
 
 def fails() -> str:

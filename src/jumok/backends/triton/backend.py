@@ -174,7 +174,22 @@ class TritonBackend(FastBackend):
                 lambda: smoothed_rows(logits, target, smoothing, grad=grad),
             )
 
-        return chunked(states, head, target, rows, bias=bias)
+        def slow() -> Pair:
+            return chunked(states, head, target, rows, bias=bias)
+
+        learns = self.eight and torch.is_grad_enabled() and states.requires_grad and head.requires_grad
+        if not learns or bias is not None or any(n % ALIGNED for n in states.shape):
+            return slow()
+        if not states.dtype == head.dtype == torch.bfloat16:
+            return slow()
+
+        def fast() -> Pair:
+            from jumok.backends.triton.head_eight import Head8
+
+            loss, nll = Head8.apply(states.contiguous(), head, target, float(smoothing))  # type: ignore[no-untyped-call]
+            return loss, nll
+
+        return self.guard("fp8 head", fast, slow)
 
     def rdrop_loss(
         self,

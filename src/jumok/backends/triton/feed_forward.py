@@ -77,12 +77,12 @@ def empty(*shape: int, like: Tensor, dtype: torch.dtype = FORWARD) -> Tensor:
     return torch.empty(shape, dtype=dtype, device=like.device)
 
 
-def round_states(x: Tensor) -> tuple[Tensor, Tensor]:
-    """x (L, D) in fp8, as it lies and turned."""
+def round_and_turn(x: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    """x (L, D) times scale in fp8, as it lies and turned."""
     L, D = x.shape
     x8, turned = empty(L, D, like=x), empty(D, L, like=x)
     bits = turned.view(torch.uint8)
-    turn_kernel[tiles_of(x)](x, x8, bits, STATES, L, D, True, TILE, num_warps=WARPS)
+    turn_kernel[tiles_of(x)](x, x8, bits, scale, L, D, True, TILE, num_warps=WARPS)
     return x8, turned
 
 
@@ -151,7 +151,7 @@ class FeedForward8(Function):
         own = Network(*weights)
         L, F = len(x), len(own.w1)
         w1, w1_t, w2, w2_t = round_weights(own.w1, own.w2)
-        x8, x_t = round_states(x)
+        x8, x_t = round_and_turn(x, STATES)
         h_t = empty(F, L, like=x)
         h8 = multiply(
             x8, w1, empty(L, F, like=x), alpha=1 / (STATES * WEIGHTS), scale=HIDDEN, bias=own.b1, turned=h_t

@@ -31,8 +31,8 @@ from jumok.backends.triton.norm import multiprocessors
 class ProductTile:
     """What a program makes at once, of how much of K at a time; it is stored in halves, for lack of room."""
 
-    rows: int = 128
-    columns: int = 256
+    rows: int = 256
+    columns: int = 128
     depth: int = 128
     warps: int = 8
     stages: int = 3
