@@ -80,6 +80,8 @@ class CBatch(Structure):
         ("edits", c_void_p),
         ("recording", c_void_p),
         ("tree", c_void_p),
+        ("draws", c_void_p),
+        ("watch", c_void_p),
     )
 
 

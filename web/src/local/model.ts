@@ -271,6 +271,8 @@ export class LocalModel {
       int(options.edits ?? 0),
       int(0),
       int(options.tree ?? 0),
+      int(0),
+      int(0),
     ];
     const asked = [
       ...[beam, options.n_best, keep, options.min_len, 1, 0].map(int),

@@ -31,6 +31,7 @@ enum {
     JM_NO_MEMORY = 3,
     JM_BAD_ARGUMENT = 4, /* *bad: the sentence, or -1 */
     JM_NO_KEY = 5,       /* edits cut every key that a query of sentence *bad could look at */
+    JM_STOPPED = 6,      /* whoever watched asked for it */
 };
 
 /* A named part of a model. A matrix W (rows N, columns K) is packed as jm_pack_f32 or jm_pack_i8 do
@@ -175,6 +176,29 @@ typedef struct {
     float *log_prob;
 } jm_tree;
 
+/* Answers drawn at random: options->beam of each sentence, best first, as `draw` in
+ * decoding/greedy.py picks each token. Draw d of sentence i takes, at time t, the random number
+ * uniforms[places[i] + d * limits[i] + t], from 0 to 1 (without 1). */
+typedef struct {
+    double temperature, top_p; /* top_p 1: all */
+    int32_t top_k;             /* 0: all */
+    const double *uniforms;
+    const int64_t *places; /* (count) */
+} jm_draws;
+
+/* How far the search of one sentence has come: `Lead` in answers.py. */
+typedef struct {
+    int32_t count, stable; /* tokens of the hypothesis that is best now, without the end */
+    const int32_t *ids;
+    double score;
+} jm_lead;
+
+/* Called after each step, in a thread of the search; it ends with JM_STOPPED if this is not 0. */
+typedef struct {
+    int32_t (*step)(void *who, const jm_lead *lead);
+    void *who;
+} jm_watch;
+
 /* Sources end to end, each with its end. `offsets` has count + 1 entries. */
 typedef struct {
     int32_t count;
@@ -189,6 +213,8 @@ typedef struct {
     const jm_edits *edits;            /* or NULL */
     jm_recording *recording;          /* or NULL */
     jm_tree *tree;                    /* or NULL; of a batch of one sentence */
+    const jm_draws *draws;            /* or NULL: a beam */
+    const jm_watch *watch;            /* or NULL; of a batch of one sentence */
 } jm_batch;
 
 typedef struct {
