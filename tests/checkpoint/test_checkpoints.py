@@ -173,6 +173,8 @@ def test_if_all_are_damaged_the_loss_is_told(tmp_path: Path) -> None:
         "  copy the run folder again from where it was whole, or start over with --fresh"
     )
     (tmp_path / "trash-checkpoints-00ff").mkdir()  # an earlier start over was broken off
+    for name in ("run.json", "config.toml"):  # and so was the beginning of the run
+        (tmp_path / f"{name}.tmp-00ff").touch()
     checkpoints.clear()
     assert checkpoints.newest() is None
     assert [entry.name for entry in tmp_path.iterdir()] == [".lock"]

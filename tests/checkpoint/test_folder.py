@@ -162,6 +162,21 @@ def test_a_failing_disk_leaves_the_old_or_the_new(tmp_path: Path, code: int, *, 
     assert point > 7  # every call on the way was made to fail once
 
 
+def test_a_file_on_a_disk_that_becomes_read_only_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if what was begun can no longer be deleted: `Checkpoints.newest` does that at the next start."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(RunError, match=r"^cannot save run\.json: Read-only file system"):
+        replace_file(tmp_path / "run.json", b"{}")
+    assert [entry.name.partition(".tmp-")[0] for entry in tmp_path.iterdir()] == ["run.json"]
+
+
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_what_steps_aside_returns_at_once_when_the_new_cannot_take_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

@@ -161,6 +161,9 @@ class Checkpoints:
                     settle(self.folder)
                 for trash in self.run.glob(f"trash-{CHECKPOINTS}-*"):  # `clear` was broken off
                     shutil.rmtree(trash, ignore_errors=True)
+                for name in ("run.json", "config.toml"):  # `RunFolder.write` was
+                    for part in self.run.glob(f"{name}.tmp-*"):
+                        part.unlink()
         except (Error, OSError) as error:
             log.info("leftovers stay in %s: %s", self.folder, error)
 

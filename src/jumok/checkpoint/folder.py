@@ -73,7 +73,8 @@ def replace_file(path: Path, data: bytes) -> None:
     except OSError as error:
         raise _save_error(path, error, len(data)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # a disk that has just become read-only: whoever comes next clears it away
+            temporary.unlink(missing_ok=True)
 
 
 def discard(path: Path) -> None:
