@@ -1,6 +1,6 @@
 """What every search hands back, whichever engine it runs on, and which answer is better. No torch."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import fsum
 
@@ -41,6 +41,10 @@ class Lead:
     """Its log-probability so far."""
     stable: int
     """How many of its first tokens are sure to begin the answer."""
+
+
+Follow = Callable[[Lead], None]
+"""Hears how far a search has come, after each step. What it raises ends the search."""
 
 
 class NotFiniteError(ArithmeticError):

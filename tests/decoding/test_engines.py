@@ -337,10 +337,23 @@ def test_all_that_the_engine_lacks(folder: Path, engine: str) -> None:
 
 
 @needs_library
-@pytest.mark.parametrize("engine", ["auto", "native"])
-def test_a_stream_ends_with_the_translation(folder: Path, engine: str) -> None:
-    """An engine that is named is the one that computes: native answers sentence by sentence."""
-    translator = load(folder, "cpu", engine=engine)
-    final = list(translator.stream("a man"))[-1]
-    assert isinstance(final, Final)
-    assert final.translation.text == translator.translate("a man").text
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_stream_grows_as_that_of_torch(both, options) -> None:
+    given = options["prefix"] if isinstance(options.get("prefix"), list) else None
+    for number, text in enumerate(TEXTS):
+        asked = options if given is None else {**options, "prefix": given[number]}
+        (*ours, mine), (*theirs, other) = (list(one.stream(text, **asked)) for one in both)
+        assert [(p.t, p.text, p.tokens, p.stable, p.sure) for p in ours] == [
+            (p.t, p.text, p.tokens, p.stable, p.sure) for p in theirs
+        ]
+        assert [p.score for p in ours] == pytest.approx([p.score for p in theirs], abs=1e-3, rel=1e-5)
+        assert mine.translation.text == other.translation.text
+        assert mine == Final(both[0].translate(text, **asked))
+
+
+@needs_library
+def test_a_stream_is_computed_by_the_engine_that_translates(folder: Path) -> None:
+    for engine in ("auto", "native"):
+        translator = load(folder, "cpu", engine=engine)
+        translator._engine.to_torch = None  # type: ignore[method-assign]  # whoever calls it fails
+        assert list(translator.stream("a man"))[-1] == Final(translator.translate("a man"))

@@ -177,8 +177,6 @@ class AnswerWriter:
 
     def engine(self, model: "Translator") -> dict[str, str]:
         """What computes the answers."""
-        if self.stream:
-            return model.stepping().engine
         if self.attention or (self.align and not model.aligns):
             return model.seeing("attention").engine
         return model.engine_for(**self.search)

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args
 
-from jumok.answers import Answer, Lead
+from jumok.answers import Answer, Follow, Lead
 from jumok.checkpoint.contents import (
     WEIGHTS,
     Contents,
@@ -26,6 +27,7 @@ from jumok.checkpoint.contents import (
 )
 from jumok.checkpoint.manifest import first_whole
 from jumok.config import AlignHead, copies
+from jumok.decoding.following import leads_of
 from jumok.decoding.heads import head_of
 from jumok.decoding.inside import Probed
 from jumok.decoding.jobs import SOFT, Job, Phrase, Request, token_spellings
@@ -44,6 +46,7 @@ from jumok.native.phrases import (
 )
 from jumok.native.phrases import SOFT as SOFT_FLAG
 from jumok.native.shortlist import Shortlist
+from jumok.native.watch import Watch
 from jumok.native.weights import PackedWeights, pack_weights, parameter_count
 from jumok.text.specials import EOS
 
@@ -202,14 +205,23 @@ class NativeEngine(Probed):
         may_loop: Callable[[], bool],
         joint: Joint,
     ) -> Iterator[Partial | list[list[Answer]]]:
-        """A partial answer after each job, which comes as a whole, and at the end the answers to each."""
-        leads, found = list[Lead](), list[list[Answer]]()
+        """A partial answer after each step of the jobs, and at the end the answers to each."""
+        done, found, steps = list[Lead](), list[list[Answer]](), count(1)
         for job in jobs:
-            [(_, [best_first])] = self.answers([job], request, explained)
-            found.append(best_first)
-            leads.append(best_first[0].lead)
-            yield make_partial(self.contents.tokenizers.target, len(found), leads, may_loop, joint)
+            with explained([job]):
+                for one in leads_of(partial(self.followed, job, request)):
+                    if isinstance(one, Lead):
+                        target = self.contents.tokenizers.target
+                        yield make_partial(target, next(steps), [*done, one], may_loop, joint)
+                    else:
+                        found.append(one)
+            done.append(found[-1][0].lead)
         yield found
+
+    def followed(self, job: Job, request: Request, follow: Follow) -> list[Answer]:
+        """The answers to one job, best first; `follow` hears after each step how far the search has come."""
+        [best_first] = self.searched([job.source], **self._asked([job], request), watch=Watch(follow))
+        return best_first
 
     def to_torch(self, what: str = "the torch engine") -> "TorchEngine":
         """The same model in torch, for what this engine lacks."""

@@ -17,6 +17,7 @@ from jumok.edits import Edits, Where
 from jumok.native.model import Lists, NativeModel, SearchOptions
 from jumok.native.phrases import PhraseOptions
 from jumok.native.record import Probe, Recorded, Recording, TreeArrays
+from jumok.native.watch import Watch
 from jumok.text.frame import closed
 from jumok.text.specials import EOS
 
@@ -89,6 +90,7 @@ class Probed:
         prefixes: Sequence[Sequence[int]] | None = None,
         shortlists: Lists | None = None,
         phrases: PhraseOptions | None = None,
+        watch: Watch | None = None,
     ) -> list[list[Answer]]:
         """`NativeModel.search` in the model as it is here."""
         self.look(sources)
@@ -102,7 +104,7 @@ class Probed:
             prefixes=prefixes,
             shortlists=shortlists,
             phrases=phrases,
-            looker=Probe(self.edits, room),
+            looker=Probe(self.edits, room, watch=watch),
         )
         for place, (source, [answer, *_]) in enumerate(zip(sources, answers, strict=True)):
             if room is not None and self._seen is not None:

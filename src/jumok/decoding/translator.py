@@ -24,7 +24,6 @@ from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, protection_
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation
 from jumok.decoding.scores import score_pairs, unequal
 from jumok.decoding.troubles import explain_trouble, explained
-from jumok.errors import has_torch
 from jumok.progress import Progress, silent
 from jumok.text.layouts import Protection
 from jumok.text.sentences import TextLayout
@@ -182,11 +181,7 @@ class Translator(Calibrated, Directed, Seen):
         self.check(request)
         own = self.directed(request)
         [made] = own.jobs([line], request)
-        return own.stepping()._grow(line, made, request)
-
-    def stepping(self) -> Self:
-        """The same translator on torch, which answers token by token; without it, sentence by sentence."""
-        return self if self._engine.strict or not has_torch() else self.on_torch("stream")
+        return own._grow(line, made, request)
 
     def _grow(self, text: str, made: TextJobs, request: Request) -> "Iterator[Partial | Final]":
         from jumok.decoding.stream import Final

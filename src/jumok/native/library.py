@@ -30,7 +30,7 @@ LEVELS = ("portable", "avx2", "avx512", "vnni", "neon")
 """What the kernels are written for, by the numbers of kernels.h."""
 PATH, LEVEL = "JUMOK_NATIVE_LIBRARY", "JUMOK_NATIVE_LEVEL"
 F32, I8 = 0, 1
-OK, NOT_FINITE, PAST_TABLE, NO_MEMORY, BAD_ARGUMENT, NO_KEY = range(6)
+OK, NOT_FINITE, PAST_TABLE, NO_MEMORY, BAD_ARGUMENT, NO_KEY, STOPPED = range(7)
 
 Ints = POINTER(c_int32)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from jumok.answers import Answer, NotFiniteError, no_learned_row
 from jumok.architectures import ARCHS, AlignHead, LuongConfig, ModelConfig, TransformerConfig
 from jumok.config import DecodingConfig
-from jumok.edits import Edits, Where
+from jumok.edits import Where
 from jumok.errors import ConfigError, ModelError, RunError
 from jumok.native.library import (
     BAD_ARGUMENT,
@@ -30,6 +30,7 @@ from jumok.native.library import (
     NOT_FINITE,
     OK,
     PAST_TABLE,
+    STOPPED,
     CAnswers,
     CBatch,
     CConfig,
@@ -190,7 +191,7 @@ class NativeModel:
         code = self.library.c.jm_search(
             self._handle, ctypes.byref(batch), ctypes.byref(asked), ctypes.byref(answers), ctypes.byref(bad)
         )
-        self._check(code, bad.value, sources, looker.edits)
+        self._check(code, bad.value, sources, looker)
         del changed  # it had to live until now
         return unpacked(bound, keep, found, [len(source) for source in sources])
 
@@ -229,7 +230,7 @@ class NativeModel:
             address(log_probs),
             ctypes.byref(bad),
         )
-        self._check(code, bad.value, sources, looker.edits)
+        self._check(code, bad.value, sources, looker)
         del changed  # it had to live until now
         return np.split(log_probs, places[1:-1])
 
@@ -245,10 +246,13 @@ class NativeModel:
         sizes = [(len(closed(source)), room) for source, room in zip(sources, rooms, strict=True)]
         return Recording(self.library.c, self._handle, self.config, sizes, steps=steps, stages=stages)
 
-    def _check(self, code: int, bad: int, sources: Sequence[Ids], edits: Edits | None = None) -> None:
+    def _check(self, code: int, bad: int, sources: Sequence[Ids], looker: Probe) -> None:
         """What went wrong, as an exception."""
+        edits = looker.edits
         if code == OK:
             return
+        if code == STOPPED and looker.watch is not None:
+            looker.watch.end()
         if code == NOT_FINITE:
             raise NotFiniteError(bad)
         if code == PAST_TABLE and (rows := self.table_rows):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from jumok.architectures import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.edits import AttentionEdit, Edits, Kind, PositionEdit, Where
 from jumok.native.library import CAttentionEdit, CBatch, CEdits, CRecording, CTree
+from jumok.native.watch import Watch
 
 KINDS: tuple[Kind, ...] = ("enc_self", "dec_self", "cross")
 """By the numbers of jumok.h."""
@@ -263,18 +264,19 @@ class TreeArrays:
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """Someone who looks into a model, and changes it."""
+    """Someone who looks into a model, and changes it; `watch` follows the search of one sentence."""
 
     edits: Edits | None = None
     recording: Recording | None = None
     tree: TreeArrays | None = None
+    watch: Watch | None = None
 
     def put(
         self, batch: CBatch, config: ModelConfig, offsets: NDArray[np.int64], most: int
     ) -> EditArrays | None:
         """Into a batch with these sources; what comes back has to live as long."""
         changed = None if self.edits is None else EditArrays(config, self.edits, offsets, most)
-        given = {"edits": changed, "recording": self.recording, "tree": self.tree}
+        given = {"edits": changed, "recording": self.recording, "tree": self.tree, "watch": self.watch}
         for name, one in given.items():
             if one is not None:
                 setattr(batch, name, ctypes.addressof(one.c))

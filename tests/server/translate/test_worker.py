@@ -256,6 +256,24 @@ def test_a_stream_that_is_left_leaves_the_batch(tiny_models: dict[str, Translato
     worker.close()
 
 
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+def test_a_native_stream_that_is_left_ends_at_its_next_step() -> None:
+    translator = load("demo/transformer", "cpu")
+    worker = worker_for(translator)
+
+    async def peek() -> int:
+        parts = worker.stream(order_for(translator, "5. März 2024", max_len=400, min_len=400), soon())
+        async for _ in parts:
+            break
+        await parts.aclose()
+        [ticket] = worker._tickets
+        await asyncio.to_thread(wait_until, lambda: worker._load == 0 and not worker._tickets)
+        return ticket.steps
+
+    assert asyncio.run(peek()) < 400
+    worker.close()
+
+
 def test_blank_texts_need_no_model(tiny_models: dict[str, Translator]) -> None:
     worker = worker_for(tiny_models["rnn"])
     [found] = asyncio.run(worker.translate(order_for(tiny_models["rnn"], "  "), soon()))
@@ -397,8 +415,10 @@ def test_a_fault_around_one_request_is_told_to_it_alone(
     tiny_models: dict[str, Translator], part: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     translator = copy.copy(tiny_models["luong"])
+    translator._engine = copy.copy(translator._engine)
     worker = worker_for(translator)
-    right = getattr(translator, part)
+    owner = translator if part == "finish" else translator._engine
+    right = getattr(owner, part)
     orders = [order_for(translator, text, max_len=4) for text in ("a man", "the dog")]
 
     def wrong(what: Any, *rest: Any) -> Any:
@@ -406,7 +426,7 @@ def test_a_fault_around_one_request_is_told_to_it_alone(
             raise ZeroDivisionError
         return right(what, *rest)
 
-    setattr(translator, part, wrong)
+    setattr(owner, part, wrong)
 
     async def together() -> list[Any]:
         work = [worker.translate(order, soon()) for order in orders]
@@ -431,23 +451,29 @@ def test_a_thread_that_has_ended_is_said_at_once(tiny_models: dict[str, Translat
 
 
 @pytest.mark.skipif(not available(), reason="the C library was not built")
-def test_plain_orders_go_to_the_native_engine_and_streams_to_torch() -> None:
+def test_the_native_engine_has_orders_and_streams_for_itself() -> None:
     translator = load("demo/rnn", "cpu")
     assert translator.engine["name"] == "native"
     worker = worker_for(translator)
     texts = ["5. März 2024", "den 5 mars 2024", "1. April 1999", ""]
 
-    async def ask() -> tuple[list[Any], list[Any]]:
+    async def ask() -> tuple[list[Any], list[list[Any]]]:
         orders = [order_for(translator, text, beam=1 + n % 2) for n, text in enumerate(texts)]
         late = worker.translate(orders[0], time.monotonic() - 1)
         waiting = (worker.translate(order, soon()) for order in orders)
-        found = await asyncio.gather(late, *waiting, return_exceptions=True)
-        assert worker._batch is None  # torch had nothing to do
-        return found, [part async for part in worker.stream(orders[0], soon())]
+        streams = [collect(worker.stream(order, soon())) for order in orders[:2]]
+        found = await asyncio.gather(late, *waiting, *streams, return_exceptions=True)
+        return found[:-2], found[-2:]
 
-    (late, *found), parts = asyncio.run(ask())
+    async def collect(parts: AsyncIterator[Any]) -> list[Any]:
+        return [part async for part in parts]
+
+    (late, *found), streams = asyncio.run(ask())
     assert late.code == "deadline"
-    assert [one[0] for one in found] == [translator.translate(t, beam=1 + n % 2) for n, t in enumerate(texts)]
-    assert parts[-1].text == found[0][0].text
-    assert worker._batch is not None
+    whole = [translator.translate(text, beam=1 + n % 2) for n, text in enumerate(texts)]
+    assert [one[0] for one in found] == whole
+    for n, parts in enumerate(streams):
+        alone = [one for one in translator.stream(texts[n], beam=1 + n) if isinstance(one, Partial)]
+        assert parts == [*alone, whole[n]]
+    assert worker._batch is None  # torch had nothing to do
     worker.close()

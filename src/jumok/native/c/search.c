@@ -71,6 +71,7 @@ typedef struct {
     jm_look look; /* place NULL: no one asks */
     jm_sources sources;
     jm_probe probe; /* read if someone looks inside */
+    jm_answers told, best; /* with one who watches: tokens of a hypothesis, and of the best */
     void **memory;
     int32_t pieces, room, failed;
 } search;
@@ -257,6 +258,12 @@ static void take_phrases(search *s, size_t R, int32_t k) {
     s->scratch = take(s, (size_t)g->most_bytes + (size_t)g->longest_piece, 1);
 }
 
+/* Room for one hypothesis as it is told. */
+static void take_told(search *s, jm_answers *one) {
+    one->tokens = take(s, (size_t)s->most, sizeof *one->tokens);
+    one->log_probs = take(s, (size_t)s->most, sizeof *one->log_probs);
+}
+
 /* All that the steps need; 0, or -1: no memory. */
 static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t count, int scores,
                    const jm_worker *worker) {
@@ -289,6 +296,10 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
         s->look.weight = take(s, R, sizeof *s->look.weight);
     }
     if (plan->phrasing && !s->failed) take_phrases(s, R, k);
+    if (!scores && plan->batch->watch) {
+        take_told(s, &s->told);
+        take_told(s, &s->best);
+    }
     if (s->failed) return -1;
     for (size_t r = 0; r < R; r++) {
         s->picks[r].values = values + r * (size_t)k;
@@ -767,6 +778,51 @@ static void follow(search *s) {
     s->next = done;
 }
 
+/* ---- how far it has come ---- */
+
+/* The best of the answers; finished ones come first. NULL: there is none yet. */
+static const answer *best_found(const beam *b) {
+    const answer *best = b->count ? b->found : NULL;
+    for (int32_t i = 1; i < b->count; i++) {
+        const answer *a = &b->found[i];
+        if (a->finished > best->finished || (a->finished == best->finished && a->score > best->score))
+            best = a;
+    }
+    return best;
+}
+
+/* Tells whoever watches of the one sentence: `find_lead` in decoding/search.py. What comes first in
+ * the end is the best answer so far or grows from a live hypothesis; what they share is stable. */
+static int tell(search *s) {
+    const jm_watch *watch = s->plan->batch->watch;
+    const beam *b = s->beams;
+    const answer *found = best_found(b);
+    const int32_t ended = found != NULL;
+    jm_lead lead = {0};
+    double best = -INFINITY;
+    for (int32_t n = 0; n < ended + s->now.count; n++) {
+        answer one = {.time = s->time};
+        if (n < ended)
+            one = *found;
+        else
+            one.last = b->history[(int64_t)s->time * s->W + s->now.slot[n - ended]];
+        const double sum = trace(b, s->W, &one, &s->told, 0, 0);
+        const double score = sum / length_penalty(one.time + 1, s->plan->options->length_penalty);
+        const int32_t count = one.time + 1 - one.finished;
+        int32_t shared = 0;
+        const int32_t most = n == 0 ? count : count < lead.stable ? count : lead.stable;
+        while (n > 0 && shared < most && s->told.tokens[shared] == s->best.tokens[shared]) shared++;
+        lead.stable = n == 0 ? count : shared;
+        if (n > 0 && !(score > best)) continue;
+        best = score;
+        lead.score = sum;
+        lead.count = count;
+        memcpy(s->best.tokens, s->told.tokens, (size_t)count * sizeof *s->best.tokens);
+    }
+    lead.ids = s->best.tokens;
+    return watch->step(watch->who, &lead) ? JM_STOPPED : JM_OK;
+}
+
 static int run(const jm_plan *plan, const int32_t *order, int32_t count, int scores,
                jm_worker *worker, int32_t *bad) {
     search s = {0};
@@ -789,6 +845,7 @@ static int run(const jm_plan *plan, const int32_t *order, int32_t count, int sco
             follow(&s);
         else
             advance(&s);
+        if (!scores && plan->batch->watch) code = tell(&s);
     }
     for (int32_t i = 0; i < s.B && code == JM_OK && plan->batch->recording; i++)
         jm_record_close(plan->model, &s.sources, i, scores ? s.beams[i].limit : s.beams[i].found[0].time + 1);

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from jumok.answers import Answer
-from jumok.decoding.engines import Engine
+from jumok.answers import Answer, Follow
+from jumok.decoding.engines import NativeEngine
 from jumok.decoding.jobs import Job, Request, cost
 
 Outcome = tuple[Hashable, list[Answer] | Exception]
@@ -24,7 +24,9 @@ class EngineJob:
 
     job: Job
     request: Request
-    engine: Engine
+    engine: NativeEngine
+    follow: Follow | None = None
+    """Hears how far its search has come; such a job is searched by itself."""
 
 
 class EngineQueue:
@@ -36,9 +38,11 @@ class EngineQueue:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, key: Hashable, job: Job, request: Request, engine: Engine) -> None:
+    def add(
+        self, key: Hashable, job: Job, request: Request, engine: NativeEngine, follow: Follow | None = None
+    ) -> None:
         """Let a job take part from the next step on."""
-        self._waiting[key] = EngineJob(job, request, engine)
+        self._waiting[key] = EngineJob(job, request, engine, follow)
 
     def cancel(self, key: Hashable) -> None:
         """Forget a job. A key that is not here is no error."""
@@ -60,7 +64,7 @@ class EngineQueue:
 
 def kind_of(item: EngineJob) -> tuple[object, ...]:
     """What jobs must share to be searched in one call."""
-    return item.request.decoding, item.request.align, item.engine
+    return item.request.decoding, item.request.align, item.engine, item.follow
 
 
 def answer_all(items: dict[Hashable, EngineJob]) -> list[Outcome]:
@@ -77,6 +81,8 @@ def answer_all(items: dict[Hashable, EngineJob]) -> list[Outcome]:
 
 def answer_together(items: Sequence[EngineJob]) -> list[list[Answer]]:
     """The answers to each job, in one call; equal jobs are searched once."""
+    if (follow := items[0].follow) is not None:
+        return [items[0].engine.followed(items[0].job, items[0].request, follow)]
     found: dict[Job, list[Answer]] = {}
     todo, first = list(dict.fromkeys(item.job for item in items)), items[0]
     for batch, answers in first.engine.answers(todo, first.request, lambda _: nullcontext()):

@@ -16,6 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from jumok.answers import Answer, Lead
+from jumok.decoding.engines import NativeEngine
 from jumok.decoding.jobs import Job
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Partial, make_partial
@@ -48,7 +49,9 @@ class Ticket:
     gone: bool = False
     waiting: deque[Job] = field(default_factory=deque)
     running: "dict[Job, Search | None]" = field(default_factory=dict)
-    """Whole sentences have no search that could be asked how far it is."""
+    """Those of the native engine have no search that could be asked how far it is."""
+    follows: bool = False
+    """The native engine tells by itself how far it is."""
     found: dict[Job, list[Answer]] = field(default_factory=dict)
     leads: list[Lead] = field(default_factory=list)
     """Of the jobs that are done."""
@@ -202,12 +205,9 @@ class Worker:
 
     def _report(self, ticket: Ticket) -> None:
         """Tell how far a ticket has come, or its answers."""
-        ticket.steps += 1
         try:
-            if ticket.partials is not None:
-                leads = [*ticket.leads, *(search.lead() for search in ticket.running.values() if search)]
-                part = self._partial(ticket, leads)
-                ticket.call(partial(ticket.partials.put_nowait, part))
+            if not ticket.follows:
+                self._tell(ticket, *(search.lead() for search in ticket.running.values() if search))
             done = len(ticket.found) == len(ticket.order.costs)
             answers = self._finish(ticket) if done else []
         except Exception as error:
@@ -220,6 +220,19 @@ class Worker:
         elif ticket.partials is not None and not ticket.running:  # its next part
             with self._changed:
                 self._queue.append(ticket)
+
+    def _tell(self, ticket: Ticket, *now: Lead) -> None:
+        """Tell whoever streams how far the ticket has come."""
+        if ticket.partials is not None:
+            ticket.steps += 1
+            part = self._partial(ticket, [*ticket.leads, *now])
+            ticket.call(partial(ticket.partials.put_nowait, part))
+
+    def _follow(self, ticket: Ticket, lead: Lead) -> None:
+        """A step of a native search for a ticket; raises when it is too late for the answer."""
+        if ticket.gone or time.monotonic() > ticket.deadline:
+            raise too_late(self.limits.deadline_s)
+        self._tell(ticket, lead)
 
     def _partial(self, ticket: Ticket, leads: Sequence[Lead]) -> Partial:
         [text], [made], request = ticket.order.texts, ticket.order.parts, ticket.order.request
@@ -246,6 +259,8 @@ class Worker:
             metrics.tokens.labels(model=name, side=side).inc(tokens)
 
     def _explain(self, error: Exception, *jobs: Job) -> Problem:
+        if isinstance(error, Problem):
+            return error
         known = self.translator.explain(error, jobs)
         if isinstance(known, Error):
             return from_error(known)
@@ -285,18 +300,19 @@ class Worker:
                 self._queue.append(ticket)
 
     def _begin(self, key: Hashable, ticket: Ticket, job: Job) -> "Search | None":
-        """Hand a job to the engine that answers whole sentences if there is one, else to the batch."""
+        """Hand a job to the native engine's queue, or to the batch in torch."""
         request = ticket.order.request
-        own = self.translator if ticket.partials is None else self.translator.stepping()
-        if (engine := own.engine_of(request)).name != "torch":
-            self._quick.add(key, job, request, engine)
+        engine = self.translator.engine_of(request)
+        if isinstance(engine, NativeEngine):
+            ticket.follows = ticket.partials is not None
+            follow = partial(self._follow, ticket) if ticket.follows else None
+            self._quick.add(key, job, request, engine, follow)
             return None
-        stepped = self.translator.on_torch("stream")
-        search = stepped.search_for(job, request)
+        search = engine.search_for(job, request)
         if self._batch is None:
             from jumok.decoding.continuous import Continuous
 
-            self._batch = Continuous(stepped.model)
+            self._batch = Continuous(engine.model)
         self._batch.add(key, job, search)
         return search
 
