@@ -281,8 +281,8 @@ def test_the_server(light: dict[str, str]) -> None:
 
 def test_without_any_engine_it_says_all_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setattr("jumok.decoding.engines.available", lambda: False)
-    monkeypatch.setattr("jumok.decoding.engines.why_not", lambda: "it was not built")
+    monkeypatch.setattr("jumok.decoding.opening.available", lambda: False)
+    monkeypatch.setattr("jumok.decoding.opening.why_not", lambda: "it was not built")
     with pytest.raises(ConfigError) as refused:
         jumok.load("demo/rnn")
     assert str(refused.value) == (

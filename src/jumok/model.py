@@ -7,9 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, Self, overload
 
-from jumok.decoding.engines import Note, log
 from jumok.decoding.ensembles import Named, open_models
 from jumok.decoding.jobs import Job, SourceText, check_texts, make_request
+from jumok.decoding.opening import Note, log
 from jumok.decoding.results import Translation, alone
 from jumok.decoding.stream import Final, Partial
 from jumok.decoding.translator import BLOCK, Translator

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.decoding.conftest import COPYING, TINY, untrained
 
 from jumok.decoding.batched import encode, lay_sources, lay_targets
-from jumok.decoding.engines import check_device
 from jumok.decoding.jobs import make_request
+from jumok.decoding.opening import check_device
 from jumok.decoding.search import run_search
 from jumok.decoding.translator import Translator, load
 from jumok.edits import Edits

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from jumok.architectures import LuongConfig, ModelConfig, RnnConfig, TransformerConfig
 from jumok.native.library import OK, CAnswers, CBatch, CConfig, COptions, CTensor, library
-from jumok.native.model import c_config, c_tensors
+from jumok.native.structs import c_config, c_tensors
 from jumok.native.weights import PackedWeights, Type, layout, pack_weights
 
 MARGIN, MARK = 16, 0x5A5A5A5A

@@ -17,7 +17,8 @@ from jumok.decoding.batched import score_targets
 from jumok.errors import ModelError
 from jumok.native.folder import dump_parts, parse_parts
 from jumok.native.library import available, why_not
-from jumok.native.model import NativeModel, SearchOptions, c_config, c_tensors
+from jumok.native.model import NativeModel, SearchOptions
+from jumok.native.structs import c_config, c_tensors
 from jumok.native.tensors import parse_tensors
 from jumok.native.weights import PackedWeights, Type, pack_weights, unpack_weights
 

@@ -44,7 +44,7 @@ from jumok.native.library import (
     library,
     why_not,
 )
-from jumok.native.model import c_config, c_tensors
+from jumok.native.structs import c_config, c_tensors
 from jumok.native.weights import Type
 
 pytestmark = pytest.mark.skipif(not available(), reason=why_not())

@@ -14,7 +14,8 @@ from tests.native.making import CONFIGS, VOCABULARY, make
 
 from jumok.native.build import ALWAYS, STRICT, BuildError, compiled
 from jumok.native.library import LEVELS, available, library
-from jumok.native.model import NativeModel, SearchOptions, c_config
+from jumok.native.model import NativeModel, SearchOptions
+from jumok.native.structs import c_config
 from jumok.native.weights import PackedWeights, pack_weights
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import pytest
 from tests.native.calling import CONFIGS, SOURCES, Call, opened, parts_of, search
 
 from jumok.native.library import BAD_ARGUMENT, OK, available, why_not
-from jumok.native.model import c_config, c_tensors
+from jumok.native.structs import c_config, c_tensors
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not available(), reason=why_not())

@@ -3,7 +3,6 @@ import pytest
 from tests.native.making import CONFIGS, VOCABULARY, make
 
 from jumok.answers import NotFiniteError
-from jumok.architectures import TransformerConfig
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
 from jumok.decoding.jobs import Job
@@ -130,13 +129,3 @@ def test_parts_of_another_shape_are_refused_with_a_reason() -> None:
     wrong = PackedWeights(24, 7, parts["decoder.0.input"].data, None, parts["decoder.0.input"].bias)
     with pytest.raises(ModelError, match="the native engine cannot run this model: .*decoder.0.input"):
         NativeModel(config, {**parts, "decoder.0.input": wrong})
-
-
-def test_a_config_as_the_library_gets_it() -> None:
-    config = TransformerConfig(width=16, heads=4, feedforward=8, norm="pre", positions="rotary", scaled=False)
-    from jumok.native.model import c_config
-
-    shape = c_config(config, 5, 6)
-    assert (shape.arch, shape.width, shape.heads, shape.norm, shape.positions) == (2, 16, 4, 1, 2)
-    assert (shape.source_vocab, shape.target_vocab, shape.scaled, shape.residual) == (5, 6, 0, 1)
-    assert shape.embedding_scale == 4.0

@@ -23,7 +23,8 @@ from jumok.decoding.batched import USUAL, lay_sources
 from jumok.decoding.filters import at_least, force_prefix
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.native.library import BAD_ARGUMENT, OK, CAnswers, CBatch, COptions, available, why_not
-from jumok.native.model import NativeModel, SearchOptions, address, c_options
+from jumok.native.model import NativeModel, SearchOptions, c_options
+from jumok.native.structs import address
 from jumok.native.weights import Type, pack_weights
 from jumok.text.tokenizer import EOS, FIRST_BYTE
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, get_args
 from jumok.checkpoint.bundled import named_folder
 from jumok.checkpoint.contents import Contents
 from jumok.config import Mean
-from jumok.decoding.engines import Engine, NativeEngine, Note, log, open_engine
+from jumok.decoding.engines import Engine, NativeEngine
 from jumok.decoding.heads import head_of
+from jumok.decoding.opening import Note, log, open_engine
 from jumok.errors import ConfigError, ModelError, has_torch, nearest, needs_torch
 from jumok.native.ensemble import MOST_MEMBERS, NativeEnsemble
 from jumok.native.shortlist import Shortlist

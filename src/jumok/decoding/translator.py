@@ -13,13 +13,14 @@ from jumok.answers import Answer
 from jumok.checkpoint.contents import Contents
 from jumok.decoding.confidence import Calibrated, with_confidence
 from jumok.decoding.directed import Directed
-from jumok.decoding.engines import Engine, Note, cannot, log
+from jumok.decoding.engines import Engine, cannot
 from jumok.decoding.ensembles import Named, open_models
 from jumok.decoding.heads import head_of, no_head
 from jumok.decoding.hypotheses import hypotheses_of
 from jumok.decoding.inside import Seen
 from jumok.decoding.jobs import Job, Request, SourceText, check_texts, make_request, read_sources
 from jumok.decoding.loops import cut_loops, may_loop
+from jumok.decoding.opening import Note, log
 from jumok.decoding.parts import SentenceHabit, TextJobs, make_jobs, protection_of, sentence_habit, with_terms
 from jumok.decoding.results import Hypothesis, Joint, Score, Translation
 from jumok.decoding.scores import score_pairs, unequal

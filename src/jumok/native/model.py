@@ -11,20 +11,17 @@ matrices are int8 codes. No answer depends on the other sentences of a call, nor
 import ctypes
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jumok.answers import Answer, NotFiniteError, no_learned_row
-from jumok.architectures import ARCHS, AlignHead, LuongConfig, ModelConfig, TransformerConfig
+from jumok.architectures import AlignHead, ModelConfig
 from jumok.config import DecodingConfig
 from jumok.edits import Where
 from jumok.errors import ConfigError, ModelError, RunError
 from jumok.native.library import (
     BAD_ARGUMENT,
-    F32,
-    I8,
     NO_KEY,
     NO_MEMORY,
     NOT_FINITE,
@@ -33,14 +30,13 @@ from jumok.native.library import (
     STOPPED,
     CAnswers,
     CBatch,
-    CConfig,
     COptions,
-    CTensor,
     library,
     thread_count,
 )
 from jumok.native.phrases import PhraseArrays, PhraseOptions
 from jumok.native.record import NOTHING, Probe, Recording, no_key, past_table
+from jumok.native.structs import address, c_config, c_tensors
 from jumok.native.weights import PackedWeights, Type, layout
 from jumok.text.frame import closed
 from jumok.text.specials import EOS
@@ -49,11 +45,6 @@ MOST_BEAM = 1 << 16  # as in batch.c
 
 Ids = Sequence[int]
 Lists = Sequence[Ids] | Sequence[NDArray[np.int32]]
-NORMS = ("post", "pre", "none")
-POSITIONS = ("sinusoidal", "learned", "rotary", "none", "relative")
-ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu")
-CELLS = ("rnn", "gru", "lstm")
-SCORES = ("dot", "general", "concat")
 LINE = 512
 
 
@@ -270,54 +261,6 @@ class NativeModel:
         raise RuntimeError(f"the native engine gave code {code}, which has no meaning")
 
 
-def c_config(config: ModelConfig, source_vocab: int, target_vocab: int) -> CConfig:
-    """The settings of a model as numbers."""
-    shape = CConfig(
-        arch=ARCHS.index(config.arch),
-        width=config.width,
-        source_vocab=source_vocab,
-        target_vocab=target_vocab,
-        embedding_scale=1.0,
-    )
-    if isinstance(config, TransformerConfig):
-        shape.encoder_layers, shape.decoder_layers = config.encoder_layers, config.decoder_layers
-        shape.heads, shape.feedforward = config.heads, config.feedforward
-        shape.norm, shape.positions = NORMS.index(config.norm), POSITIONS.index(config.positions)
-        shape.residual, shape.scaled = config.residual, config.scaled
-        shape.max_positions = config.max_positions if config.positions == "learned" else 0
-        shape.embedding_scale = config.width**0.5 if config.embedding_scaled else 1.0
-        shape.activation, shape.gated = ACTIVATIONS.index(config.activation), config.gated
-        shape.rms_norm, shape.norm_epsilon = config.rms_norm, config.norm_epsilon
-        shape.head_width = config.d_k
-        shape.embedding_norm, shape.logits_bias = config.embedding_norm, config.logits_bias
-        if config.positions == "relative":
-            shape.buckets, shape.max_distance = config.buckets, config.max_distance
-    else:
-        shape.encoder_layers = shape.decoder_layers = config.layers
-        shape.cell, shape.bidirectional = CELLS.index(config.cell), config.bidirectional
-        if isinstance(config, LuongConfig):
-            shape.score, shape.input_feeding = SCORES.index(config.score), config.input_feeding
-    return shape
-
-
-def c_tensors(parts: Mapping[str, PackedWeights]) -> "ctypes.Array[CTensor]":
-    """The parts as an array for the library; it holds addresses, so the parts must live on."""
-    return (CTensor * len(parts))(
-        *(
-            CTensor(
-                name=name.encode(),
-                type=F32 if part.scale is None else I8,
-                rows=part.rows,
-                columns=part.columns,
-                data=address(part.data),
-                scale=None if part.scale is None else address(part.scale),
-                bias=None if part.bias is None else address(part.bias),
-            )
-            for name, part in parts.items()
-        )
-    )
-
-
 def c_options(options: SearchOptions, threads: int) -> COptions:
     asked = options.align
     return COptions(
@@ -344,10 +287,6 @@ def joined(lists: Lists) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         return np.concatenate(lists, dtype=np.int32), offsets
     every: Iterable[int] = (i for ids in lists for i in ids)
     return np.fromiter(every, dtype=np.int32, count=int(offsets[-1])), offsets
-
-
-def address(array: NDArray[Any]) -> int:
-    return int(array.ctypes.data)
 
 
 @dataclass(frozen=True)

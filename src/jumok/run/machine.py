@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from jumok.backends.products import Multiply, choose_product, has_products
-from jumok.decoding.engines import check_device
+from jumok.decoding.opening import check_device
 from jumok.errors import ConfigError
 from jumok.systems import memory_size
 

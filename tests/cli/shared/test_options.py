@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from jumok.cli.main import COMMANDS, cli
 from jumok.cli.shared.options import ENGINES, SEARCH, check_drawing, given_options, say_once
 from jumok.config import DecodingConfig
-from jumok.decoding import engines
+from jumok.decoding import opening
 from jumok.errors import ConfigError
 
 
@@ -66,7 +66,7 @@ def test_what_draws_are_compared_by_is_refused_without_a_choice() -> None:
 
 
 def test_the_option_knows_every_engine() -> None:
-    assert ENGINES == engines.ENGINES
+    assert ENGINES == opening.ENGINES
 
 
 def test_a_note_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ Command = Callable[..., Any]
 Option = Callable[[Command], Command]
 
 ENGINES = ("auto", "native", "torch")
-"""As in `jumok.decoding.engines`, which help must not wait for."""
+"""As in `jumok.decoding.opening`, which help must not wait for."""
 
 
 def grouped(*options: Option) -> Option:

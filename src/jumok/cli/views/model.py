@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jumok.cli.shared.console import say
 from jumok.cli.views.view import View, columns, short, size_of
 from jumok.config import LuongConfig, ModelConfig, RnnConfig, TextConfig, TransformerConfig
-from jumok.decoding.engines import open_engine
+from jumok.decoding.opening import open_engine
 from jumok.decoding.translator import load
 from jumok.explain.forward import trace_subject
 from jumok.explain.subject import subjects_of
