@@ -158,13 +158,13 @@ def test_the_page_names_every_endpoint() -> None:
 
 
 def test_the_page_has_every_limit_with_its_value() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)` \| ([\d,]+(?: [KM]iB)?)", read(HTTP), re.MULTILINE))
+    rows = dict(re.findall(r"^\| `(\w+)` \| ([\d,.]+(?: [KM]iB)?)", read(HTTP), re.MULTILINE))
     sizes = {" KiB": 1 << 10, " MiB": 1 << 20}
     for one in fields(Limits):
         digits, unit = rows[one.name][:-4], rows[one.name][-4:]
         times = sizes.get(unit, 1)
         text = digits if unit in sizes else rows[one.name]
-        assert int(text.replace(",", "")) * times == getattr(Limits(), one.name), one.name
+        assert float(text.replace(",", "")) * times == getattr(Limits(), one.name), one.name
 
 
 def test_the_page_has_every_metric() -> None:

@@ -36,7 +36,7 @@ def test_the_defaults_are_those_of_the_product() -> None:
     assert (limits.document_bytes, limits.documents) == (32 << 20, 32)
     assert (limits.documents_bytes, limits.document_s, limits.upload_s) == (512 << 20, 3600, 600)
     assert (limits.streams, limits.heartbeat_s, limits.queue, limits.connections) == (16, 15, 256, 512)
-    assert (limits.deadline_s, limits.drain_s) == (30, 20)
+    assert (limits.deadline_s, limits.drain_s, limits.queue_s) == (30, 20, 0.5)
 
 
 def test_a_card_says_what_a_client_can_keep_to(client: httpx2.Client) -> None:
