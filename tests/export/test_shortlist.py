@@ -76,7 +76,7 @@ def test_translating_with_it(exported) -> None:
 def test_torch_has_none(exported) -> None:
     folder, _ = exported
     translator = load(folder, "cpu")
-    message = "a shortlist is for the plain search of the native engine, and torch computes here\n  leave out"
+    message = "a shortlist is for the native engine, and torch computes here\n  leave out"
     with pytest.raises(ConfigError, match=message):
         translator.translate("7 mai", shortlist=True, sample=True)
     with pytest.raises(ConfigError, match=message):
