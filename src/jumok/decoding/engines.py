@@ -17,8 +17,8 @@ from jumok.config import AlignHead, DecodingConfig
 from jumok.decoding.following import leads_of
 from jumok.decoding.heads import head_of
 from jumok.decoding.inside import Probed
-from jumok.decoding.mbr import choice
 from jumok.decoding.jobs import SOFT, Job, Phrase, Request, token_spellings
+from jumok.decoding.mbr import choice
 from jumok.decoding.results import Joint
 from jumok.decoding.stream import Partial, make_partial
 from jumok.decoding.uniforms import uniform_tables

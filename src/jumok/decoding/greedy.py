@@ -3,9 +3,9 @@
 Every search asks four questions at each step: what are the log-probabilities, which tokens are allowed, which
 hypotheses survive, which are done.
 
-Answers drawn at random are picked by temperature, top-k and top-p. Each sentence has its own random numbers,
-made from the seed and its own source ids (`uniforms.py`). So what is drawn for it never depends on its neighbours, on its
-place in the batch or on the batch size.
+Answers drawn at random are picked by temperature, top-k and top-p. Each sentence has its own random numbers
+(`uniforms.py`), made from the seed and its own source ids. So what is drawn for it never depends on its
+neighbours, on its place in the batch or on the batch size.
 """
 
 from collections.abc import Callable, Sequence

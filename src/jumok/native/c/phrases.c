@@ -307,11 +307,14 @@ static void complete(const jm_phrasing *g, int64_t t, const void *at, jm_tell te
     }
 }
 
+void jm_texts_banned(const jm_phrasing *g, const void *at, jm_tell tell, void *who) {
+    for (int32_t t = 0; t < g->phrases->bans; t++) complete(g, t, at, tell, who);
+}
+
 void jm_phrases_banned(const jm_phrasing *g, int32_t sentence, const void *at, jm_tell tell,
                        void *who) {
     const jm_phrases *p = g->phrases;
     const int64_t first = p->first[sentence];
-    for (int32_t t = 0; t < p->bans; t++) complete(g, t, at, tell, who);
     for (int64_t i = first; i < p->first[sentence + 1]; i++) {
         if (!(p->flags[i] & JM_ONCE) || !(((const progress *)at)->met >> (i - first) & 1)) continue;
         for (int64_t s = p->spellings[i]; s < p->spellings[i + 1]; s++)

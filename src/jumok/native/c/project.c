@@ -108,13 +108,15 @@ static int draw_pieces(const jm_projection *p, jm_pick *pick, float *logits, int
     if (less_of(max, sum, 1, stripes_of(n), &largest, &log_sum)) return -1;
     const int32_t end = place_of(ids, n, JM_EOS);
     pick->ends = end >= 0 && (logits[end] - largest) - log_sum == -log_sum;
-    const int32_t only = pick->forced >= 0 ? pick->forced : pick->ends ? pick->at_end : -1;
-    const int32_t place = only >= 0 ? place_of(ids, n, only) : -1;
+    const int free = pick->ends && pick->at_end == JM_LET_GO && pick->forced < 0;
+    const int32_t only = pick->forced >= 0 ? pick->forced : pick->ends ? pick->at_end : JM_NO_ID;
+    const int32_t place = only >= 0 ? place_of(ids, n, only) : -1, bans = free ? pick->texts : pick->bans;
+    const int may_end = free && !pick->early && p->filter->usual[pick->state][pick->room][JM_EOS];
     for (int32_t j = 0; j < n; j++) {
         const int may = place >= 0 ? j == place : j < JM_STRIPE ? mask[j] : learned;
-        logits[j] = may ? (logits[j] - largest) - log_sum : -INFINITY;
+        logits[j] = may || (may_end && j == end) ? (logits[j] - largest) - log_sum : -INFINITY;
     }
-    for (int32_t j = 0; j < pick->bans && place < 0; j++) {
+    for (int32_t j = 0; j < bans && place < 0; j++) {
         const int32_t banned = place_of(ids, n, pick->banned[j]);
         if (banned >= 0) logits[banned] = -INFINITY;
     }

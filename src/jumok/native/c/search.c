@@ -701,20 +701,29 @@ static int may_come(const search *s, const beam *b, int32_t state, int32_t room,
 }
 
 /* What phrases ask of a draw: `require` in decoding/filters.py. The model is free until it would end,
- * or until there is just enough room for what is missing. */
-static void ask_for_next(search *s, int32_t r) {
+ * or until there is just enough room for what is missing. Where what comes next may not come, all that
+ * phrases ask is let go; banned texts, the first of the bans, are not. */
+static void ask_for_next(search *s, int32_t r, int64_t bans, int64_t texts) {
+    const jm_phrasing *g = s->plan->phrasing;
     const beam *b = &s->beams[s->now.sentence[r]];
+    const char *progress = progress_of(s, &s->now, r);
     jm_pick *pick = &s->picks[r];
     int32_t begun = 0;
     int64_t needed;
-    const int32_t id =
-        jm_phrases_next(s->plan->phrasing, b->number, progress_of(s, &s->now, r), &begun, &needed);
-    pick->no_end |= !jm_phrases_may_end(s->plan->phrasing, b->number, progress_of(s, &s->now, r));
-    if (id < 0 || !may_come(s, b, pick->state, pick->room, id)) return;
-    if (s->now.ended[r] >= s->time - begun || b->limit - s->time <= needed + ROOM)
+    const int32_t id = jm_phrases_next(g, b->number, progress, &begun, &needed);
+    pick->early = pick->no_end;
+    pick->texts = (int32_t)(texts - bans);
+    if (id < 0) return;
+    int may = may_come(s, b, pick->state, pick->room, id);
+    for (int64_t j = texts; j < s->bans; j++) may &= s->banned[j] != id;
+    const int now = s->now.ended[r] >= s->time - begun || b->limit - s->time <= needed + ROOM;
+    if (now && may)
         pick->forced = id;
+    else if (now)
+        s->bans = texts;
     else
-        pick->at_end = id;
+        pick->at_end = may ? id : JM_LET_GO;
+    pick->no_end |= !now;
 }
 
 /* What phrases ask of each row. */
@@ -729,16 +738,17 @@ static void ask_for_phrases(search *s) {
         const int64_t before = s->bans;
         pick->bans = pick->wants = 0;
         if (pick->forced >= 0) continue;
-        if (s->draws) {
-            ask_for_next(s, r);
-        } else {
+        if (!s->draws) {
             int32_t *wanted = s->wanted + (int64_t)r * g->most_wanted;
             pick->no_end |= !jm_phrases_may_end(g, number, progress);
             pick->wanted = wanted;
             pick->wanted_values = s->wanted_values + (int64_t)r * g->most_wanted;
             pick->wants = jm_phrases_wanted(g, number, progress, wanted);
         }
+        jm_texts_banned(g, progress, note_banned, s);
+        const int64_t texts = s->bans;
         jm_phrases_banned(g, number, progress, note_banned, s);
+        if (s->draws) ask_for_next(s, r, before, texts);
         pick->bans = (int32_t)(s->bans - before);
     }
     for (int32_t r = 0; r < s->now.count; r++) { /* now they stay where they are */
@@ -764,7 +774,7 @@ static void ask_to_draw(search *s, int32_t r) {
     pick->uniforms = s->draws->uniforms + place + (int64_t)s->now.slot[r] * b->limit + s->time;
     pick->values = s->values + (int64_t)r * pick->draws;
     pick->ids = s->ids + (int64_t)r * pick->draws;
-    pick->at_end = -1;
+    pick->at_end = JM_NO_ID;
 }
 
 static void ask(search *s, int scores) {

@@ -56,6 +56,8 @@ int32_t jm_phrases_bank(const jm_phrasing *g, int32_t sentence, const void *at);
 int32_t jm_phrases_size(const jm_phrasing *g, int32_t sentence);
 int jm_phrases_may_end(const jm_phrasing *g, int32_t sentence, const void *at);
 int32_t jm_phrases_lacking(const jm_phrasing *g, int32_t sentence, const void *at); /* soft ones */
+/* The ids that would complete a banned text; and a phrase that may come only once, again. */
+void jm_texts_banned(const jm_phrasing *g, const void *at, jm_tell tell, void *who);
 void jm_phrases_banned(const jm_phrasing *g, int32_t sentence, const void *at, jm_tell tell,
                        void *who);
 /* How the first missing phrase is written when it is not left to a beam: its next token, how many of
@@ -82,6 +84,9 @@ typedef struct {
     jm_matrix own;
 } jm_list;
 
+/* No id; and none either, and nothing that phrases ask holds then. */
+enum { JM_NO_ID = -1, JM_LET_GO = -2 };
+
 /* What is asked for one row, and what was found: the `found` best allowed pieces, best first. */
 typedef struct {
     int32_t state, room, no_end;
@@ -93,8 +98,10 @@ typedef struct {
     const double *uniforms; /* with draws: (draws), `stride` apart: as many pieces are drawn */
     int64_t stride;
     int32_t draws;
-    int32_t at_end; /* only this id is asked for if the model would end here; -1: none */
-    int32_t ends;   /* found: whether it would */
+    int32_t at_end; /* only this id is asked for if the model would end here; or one of: */
+    int32_t texts;  /* with JM_LET_GO: the first so many bans, and whether it may not end yet, hold */
+    int32_t early;
+    int32_t ends; /* found: whether it would end */
     int32_t found;
     float *values; /* log P */
     int32_t *ids;
