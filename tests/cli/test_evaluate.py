@@ -14,6 +14,7 @@ from jumok.cli.main import main
 from jumok.config import DecodingConfig, RnnConfig, RunConfig, TextConfig
 from jumok.errors import ConfigError
 from jumok.models.build import build_model
+from jumok.native.library import available
 from jumok.seals import unsealed
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
