@@ -249,6 +249,17 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("columns", "reason"), [("a", "two are needed"), ("a,b,a", "a column is named twice")]
+)
+def test_keys_that_cannot_work_are_refused_before_a_line_is_read(
+    tmp_path: Path, columns: str, reason: str
+) -> None:
+    (tmp_path / "a.jsonl").write_text('{"a": "one", "b": "two"}\n')
+    with pytest.raises(ConfigError, match=reason):
+        open_corpus(str(tmp_path / "a.jsonl"), columns=columns)
+
+
+@pytest.mark.parametrize(
     ("name", "kind"),
     [
         ("a.TMX", ".tmx"),

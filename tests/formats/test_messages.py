@@ -9,7 +9,7 @@ from tests.formats.laws import upper
 from jumok.errors import DataError
 from jumok.formats import messages
 from jumok.formats.inline import render
-from jumok.formats.messages import ask, cases, marked_string, read_catalogue
+from jumok.formats.messages import ask, cases, check_size, marked_string, read_catalogue
 from jumok.formats.segments import MarkedText, Segment, Tag
 
 
@@ -111,3 +111,17 @@ def test_a_catalogue_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         DataError, match="has 20 bytes; a catalogue is read whole, up to 10\n.*a.json\n  divide it"
     ):
         read_catalogue(path)
+
+
+def test_a_catalogue_of_64_mib_is_read_and_a_byte_more_is_not(tmp_path: Path) -> None:
+    """As the page about formats says; the file is all hole."""
+    path = tmp_path / "a.json"
+    for size in (64 * 1024 * 1024, 64 * 1024 * 1024 + 1):
+        with path.open("wb") as file:
+            file.truncate(size)
+        if size % 2 == 0:
+            check_size(path)
+    with pytest.raises(
+        DataError, match="has 67,108,865 bytes; a catalogue is read whole, up to 67,108,864\n"
+    ):
+        check_size(path)

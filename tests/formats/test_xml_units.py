@@ -45,6 +45,17 @@ def test_a_unit_without_end_of_sense_is_refused(tmp_path: Path, monkeypatch: pyt
         unit(tmp_path, f"<u>{('<a/>' + 'text' * 63) * (1 << 13)}</u>")
 
 
+def test_a_unit_may_be_large() -> None:
+    """16 MiB with its own tag; the blocks are one object, so that the test takes no memory."""
+    reader = CorpusXml("f", [])
+    start, end = XmlToken("start", 1, b"<u>", "u"), XmlToken("end", 1, b"</u>", "u")
+    block = XmlToken("text", 1, b"x" * (1 << 20))
+    rest = XmlToken("text", 1, b"x" * ((1 << 20) - len(start.raw)))
+    assert len(collect(start, iter([*[block] * 15, rest, end]), reader)) == 18
+    with pytest.raises(LimitError, match="one <u> has more than 16 MiB\n  f, line 1\n  split it"):
+        collect(start, iter([*[block] * 16, end]), reader)
+
+
 def test_regions_are_one_language() -> None:
     assert base("de-AT") == base("DE_ch") == "de"
 

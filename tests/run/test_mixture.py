@@ -238,3 +238,12 @@ def test_text_of_one_corpus_is_as_before(tmp_path: Path, files: dict[str, str]) 
     text = run_text(opened, read_corpora(opened), config)
     assert len(list(text.train())) == text.total == 190
     assert len(text.valid) == 10
+
+
+def test_with_a_validation_file_every_pair_is_learned_from(files: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "valid.tsv").write_text("one\teins\ntwo\tzwei\n\tdrei\n", encoding="utf-8")
+    config = RunConfig(data=DataConfig(source=files["de-en"], valid_source=str(tmp_path / "valid.tsv")))
+    opened = open_corpora(config)
+    text = run_text(opened, read_corpora(opened), config)
+    assert len(list(text.train())) == text.total == 200
+    assert [tuple(pair) for pair in text.valid] == [("one", "eins"), ("two", "zwei")]

@@ -35,6 +35,7 @@ SEVERAL = {
         ["He lives in the U.S. ", "She does not."],
         ['He said "no." ', '"Why?" ', "I asked."],
         ["Pens, paper etc. ", "Tom has them."],
+        ["He came. ", "3. The end is near."],
     ],
     "": [["he came . ", "she left ! ", "why ?"], ["hi. ", "how are you? ", "see e.g. this."]],
     "de": [
