@@ -139,6 +139,11 @@ def test_lines_in_another_language_are_found(english: SideHabits, korean: SideHa
     assert "foreign" in english.kinds("주방의 불을 켜고 거실의 커튼을 닫아 주세요")
 
 
+def test_four_words_are_too_few_to_be_called_foreign(english: SideHabits) -> None:
+    assert list(english.kinds("Das Gerät funktioniert nicht")) == []
+    assert list(english.kinds("Das Gerät funktioniert leider nicht")) == ["foreign"]
+
+
 def test_another_language_is_found_although_it_comes_back() -> None:
     sources, targets = parallel(3_000)
     places = Random(0).sample(range(3_000), 60)

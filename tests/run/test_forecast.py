@@ -23,6 +23,7 @@ from jumok.run.forecast import (
     active_weights,
     all_weights,
     held_bytes,
+    kept_numbers,
     need_of,
     parts_that_fit,
     piece_tokens,
@@ -125,6 +126,16 @@ def test_memory_grows_with_everything() -> None:
     assert copying.per_token == need.per_token + 6 * BASE.text.vocabulary
     assert averaged.at_rest > need.at_rest
     assert need.tokens(need.bytes(1000)) in (999, 1000)
+
+
+def test_biases_of_positions_grow_with_the_length() -> None:
+    """Each head keeps some numbers for every place that a token looks at."""
+    plain, banded = (
+        TransformerConfig(width=16, heads=2, feedforward=24, positions=positions)
+        for positions in ("sinusoidal", "relative")
+    )
+    more = [kept_numbers(banded, length) - kept_numbers(plain, length) for length in (10, 20, 30)]
+    assert 0 < more[0] == more[1] - more[0] == more[2] - more[1]
 
 
 def test_processes_share_an_update_and_a_sharded_model() -> None:
