@@ -259,6 +259,15 @@ def test_keys_that_cannot_work_are_refused_before_a_line_is_read(
         open_corpus(str(tmp_path / "a.jsonl"), columns=columns)
 
 
+def test_of_many_columns_the_first_are_named(tmp_path: Path) -> None:
+    names = [f"column{n}" for n in range(13)]
+    for count, more in ((12, ""), (13, ", …")):
+        (tmp_path / "a.csv").write_text(",".join(names[:count]) + "\n" + ",".join("x" * count) + "\n")
+        with pytest.raises(ConfigError, match="cannot be told: there is") as caught:
+            open_corpus(str(tmp_path / "a.csv"))
+        assert caught.value.message.endswith(": there is " + ", ".join(names[:12]) + more)
+
+
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

@@ -1,6 +1,7 @@
 """Forecasts are formulas: they grow with what they should grow with, and stay near what was measured."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from jumok.run.forecast import (
     all_weights,
     held_bytes,
     kept_numbers,
+    matrices,
     need_of,
     parts_that_fit,
     piece_tokens,
@@ -136,6 +138,16 @@ def test_biases_of_positions_grow_with_the_length() -> None:
     )
     more = [kept_numbers(banded, length) - kept_numbers(plain, length) for length in (10, 20, 30)]
     assert 0 < more[0] == more[1] - more[0] == more[2] - more[1]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_without_a_formula_keeps_at_most_a_few_times_what_one_with_it_keeps(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = matrices(model)
+    monkeypatch.setattr("jumok.run.forecast.matrices", lambda _: known)
+    unknown: Any = SimpleNamespace(width=model.width)
+    assert 1 < kept_numbers(unknown, 10) / kept_numbers(model, 10) < 4  # rather too many than too few
 
 
 def test_processes_share_an_update_and_a_sharded_model() -> None:

@@ -166,6 +166,24 @@ def test_a_trained_model_keeps_its_tokenizers(tmp_path: Path) -> None:
     assert all(source.endswith(" ✓") for source, _ in texts(again))
 
 
+def test_old_pairs_are_read_back_with_the_new(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.tsv", [f"an old number {n}\tdie alte Zahl {n}" for n in range(60)])
+    more = {"start__model": "m", "start__keep": old, "start__keep_share": 0.5}
+    config = config_for(tmp_path, SOURCES, TARGETS, **more)
+    corpora = open_corpora(config)
+
+    def made(read: Callable[[], Any]) -> Prepared:
+        print = corpora.fingerprint
+        return prepare(tmp_path / "data", corpora, config, read, fingerprint=print, processes=1)
+
+    first, again = made(lambda: read_corpora(corpora)), made(lambda: pytest.fail("it is there already"))
+    assert first.kept is not None
+    assert again.kept is not None
+    assert again.kept.valid_pairs == first.kept.valid_pairs
+    assert [one.fingerprint for one in again.stores] == [one.fingerprint for one in first.stores]
+    assert len(again.for_epoch(1)) == len(first.for_epoch(1)) > len(again.train)
+
+
 def test_separate_vocabularies(tmp_path: Path) -> None:
     prepared = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS, text__shared=False))
     assert not prepared.tokenizers.shared
