@@ -141,14 +141,6 @@ def test_text_boxes_are_paragraphs_inside(tmp_path: Path) -> None:
     assert b"Before " in inside(half)["word/document.xml"]
 
 
-def test_what_is_inside_a_picture_is_one_point_to_its_end(tmp_path: Path) -> None:
-    """With elements in elements and whatever stands between them."""
-    raw = "<w:object>a<w:movie>b<w:control/>c</w:movie>d<w:control/></w:object>"
-    found = paragraph(tmp_path, f"{run('Before ')}<w:r>{raw}</w:r>{run('and after')}")
-    assert found.text == "Before and after"
-    assert [(tag.begin, tag.end, tag.open) for tag in found.tags] == [(7, 7, f"<w:r>{raw}</w:r>")]
-
-
 def test_content_controls_keep_their_properties_in_front(tmp_path: Path) -> None:
     control = (
         f'<w:sdt><w:sdtPr><w:tag w:val="t"/></w:sdtPr><w:sdtContent>{run("a choice")}</w:sdtContent></w:sdt>'

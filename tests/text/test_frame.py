@@ -149,19 +149,3 @@ def test_a_frame_that_names_no_token_is_refused() -> None:
     both = Tokenizers(*(train_tokenizer(LINES, TextConfig(vocabulary=420)),) * 2, tagged(DIRECTIONS))
     with pytest.raises(ModelError, match="the frame names '<2de>', which is no token"):
         both.towards(Direction("en", "de")).framed([5])
-
-
-def test_a_frame_has_a_fingerprint_of_its_own_and_none_has_that_of_the_tokenizer() -> None:
-    plain = train_tokenizer(LINES, TextConfig(vocabulary=420))
-    assert Tokenizers(plain, plain).fingerprint == plain.fingerprint
-    one, other = framed(source=(TARGET, TEXT, "</s>")), framed(**NLLB)
-    assert one.source.fingerprint == other.source.fingerprint
-    assert len({one.source.fingerprint, one.fingerprint, other.fingerprint}) == 3
-
-
-def test_marks_must_be_tokens_of_both_sides() -> None:
-    plain, marked = (
-        train_tokenizer(LINES, TextConfig(vocabulary=420, marks=marks)) for marks in (False, True)
-    )
-    sides = [(a, b) for a in (plain, marked) for b in (plain, marked)]
-    assert [Tokenizers(*both).have_marks for both in sides] == [False, False, False, True]
