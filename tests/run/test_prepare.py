@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from jumok.config import RunConfig
 from jumok.data.reader import examine
+from jumok.data.variants import PendingStores
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.evaluation.lengths import count_lengths
 from jumok.run.corpora import open_corpora, read_corpora
@@ -297,6 +298,15 @@ def test_with_dropout_each_epoch_has_its_own_pieces(tmp_path: Path) -> None:
         assert texts(replace(prepared, train=prepared.for_epoch(epoch))) == texts(prepared)
     again = prepare_in(tmp_path / "again", config)
     assert [one.fingerprint for one in again.variants] == [one.fingerprint for one in prepared.variants]
+
+
+def test_all_is_made_when_it_returns_unless_the_rest_may_follow(tmp_path: Path) -> None:
+    config = config_for(tmp_path, SOURCES, TARGETS, text__dropout=0.3)
+    corpora, folder = open_corpora(config), tmp_path / "data"
+    read, print = lambda: read_corpora(corpora), corpora.fingerprint
+    made = prepare(folder, corpora, config, read, fingerprint=print, processes=1)
+    assert isinstance(made.variants, tuple)
+    assert isinstance(prepare_in(tmp_path / "later", config, background=True).variants, PendingStores)
 
 
 def test_variants_in_the_background_are_the_same_and_complete_it(tmp_path: Path) -> None:

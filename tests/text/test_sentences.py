@@ -112,6 +112,14 @@ def test_sentences_follow_one_another_as_the_target_writes_them() -> None:
     assert between(" ", "en", "ko") == " "
 
 
+def test_a_layout_has_a_place_for_each_sentence_and_no_more() -> None:
+    layout = lay_out("One. Two.", "en")
+    assert "".join(layout.join(["Eins.", "Zwei."])) == "Eins. Zwei."
+    for sentences in (["Eins."], ["Eins.", "Zwei.", "Drei."]):
+        with pytest.raises(ValueError, match="zip\\(\\) argument 2 is"):
+            layout.join(sentences)
+
+
 def test_a_whole_text_is_one_sentence() -> None:
     assert whole("  a. B.\nc  ") == TextLayout(("a. B.\nc",), ("  ", "  "), kept=False)
     assert "".join(whole("  a. B.\nc  ").join(["x"])) == "x"
