@@ -105,6 +105,8 @@ def test_more_pairs_are_gone_through_fewer_times(trained: TrainedRun, pairs: int
     (chosen,) = [choice for choice in draft.choices if choice.key == "training.max_steps"]
     assert chosen.reason == f"about {epochs} times through the new data at most"
     assert chosen.value == epochs * round(2 * 9 * pairs / 1000)
+    every = [draft.settings()[f"training.{name}_every"] for name in ("validate", "save")]
+    assert [round(chosen.value / steps) for steps in every] == [8, 8]  # looks, and a checkpoint with each
 
 
 def test_what_the_vocabulary_does_not_cover_is_said(trained: TrainedRun, tmp_path: Path) -> None:
