@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -64,3 +66,11 @@ def test_a_link_keeps_how_it_is_closed() -> None:
     (token,) = parser.parseInline("[a](u) [b][id] [c] [c][]", environment)
     (run,) = inline_runs(token.content, token.children or [], environment, in_table=False)
     assert [tag.close for tag in run.marked.tags] == ["](u)", "][id]", "][c]", "][c]"]
+
+
+def test_a_run_is_written_with_its_tags_and_other_words_for_its_pictures() -> None:
+    (token,) = MarkdownIt("commonmark").parseInline("a **b** [![c](d)](e) ![f](g)")
+    (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)
+    answer = replace(run.marked, text=run.marked.text.upper())
+    assert run.written(answer, ["x", None]) == "A **B** [![x](d)](e) ![f](g)"
+    assert run.written(None, [None, "y"]) == "a **b** [![c](d)](e) ![y](g)"

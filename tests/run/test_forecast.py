@@ -191,6 +191,16 @@ def test_a_forecast_that_holds_is_left_alone(planned: float) -> None:
     assert second_look(planned, speed=0.5) == []
 
 
+def test_a_second_look_counts_from_the_fifth_second_to_the_fortieth() -> None:
+    """The first seconds are those of a machine that warms up."""
+    for seconds, rate in (((0, 5), 0), ((5, 10), 100), ((35, 40), 100), ((40, 60), 0)):
+        said = list[str]()
+        look = SecondForecast(1e6, 1_000, lambda _, text, said=said: said.append(text))  # type: ignore[misc]
+        for second in range(61):
+            look.on_step(second, float(second), 700 if seconds[0] < second <= seconds[1] else 0)
+        assert f" at {rate} tokens/s" in said[0]
+
+
 def test_a_run_that_is_over_before_has_nothing_to_correct() -> None:
     assert second_look(planned=1, speed=0.1) == []
     assert second_look(planned=1, speed=100.0) != []  # however slow its steps are
