@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.text.marks import CONTEXT_MARK, QUESTION_MARK
-from jumok.text.sentences import TextLayout, between, count_sentences, lay_out, whole
+from jumok.text.sentences import TextLayout, between, count_sentences, has_sentence, lay_out, whole
 
 ONE = {
     "sv": ["Tåget går den 5 mars kl. 14:30 från Malmö.", "Ta med t.ex. Bröd och bl.a. Ost."],
@@ -118,6 +118,16 @@ def test_a_layout_has_a_place_for_each_sentence_and_no_more() -> None:
     for sentences in (["Eins."], ["Eins.", "Zwei.", "Drei."]):
         with pytest.raises(ValueError, match="zip\\(\\) argument 2 is"):
             layout.join(sentences)
+
+
+def test_letters_are_no_sentence_where_there_are_none_but_an_address() -> None:
+    for text, found in (
+        ("www.example.org/a", False),
+        ("x@example.org", False),
+        ("3 x", True),
+        ("12 + 3", False),
+    ):
+        assert has_sentence(text, "en") is found
 
 
 def test_a_whole_text_is_one_sentence() -> None:
