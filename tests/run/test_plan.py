@@ -498,3 +498,10 @@ def test_dropout_falls_with_the_pairs_and_rises_with_the_times_they_are_seen() -
     assert [share for share, _ in seen] == [0.1, 0.1, 0.1, 0.2, 0.2, 0.3]
     words = [reason.removeprefix("each sentence is seen about ") for _, reason in seen[:3]]
     assert words == ["once", "2 times", "20 times"]
+
+
+def test_the_rate_rises_in_a_25th_of_the_run_and_at_most_400_steps() -> None:
+    files = {"data.source": "a.en", "data.target": "a.de"}
+    for steps, rise in ((10, 1), (1_000, 40), (10_000, 400), (20_000, 400)):
+        plan = make_plan(files | {"training.max_steps": steps}, found(100_000), CPU)
+        assert plan.config.training.warmup == rise

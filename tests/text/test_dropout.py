@@ -60,6 +60,10 @@ def test_pieces_never_cross_a_border_of_the_tokenizer() -> None:
     cuts = WordCutter(crossing, 0.0, 1)
     found = cuts.pick(cuts.read(ids_of(["a-a"], crossing), 1), np.random.default_rng(0), 99)
     assert found.values.tolist() == crossing.encode("a-a")
+    figures = Tokenizer(TokenizerForm(("1", "a", "11"), (("1", "1"),), "bpe"))
+    cuts = WordCutter(figures, 0.0, 1)
+    found = cuts.pick(cuts.read(ids_of(["a11"], figures), 1), np.random.default_rng(0), 99)
+    assert figures.pieces(found.values.tolist())[-2:] == ["1", "1"]
 
 
 def test_more_dropout_more_pieces() -> None:
