@@ -132,6 +132,17 @@ def test_strangers_stand_far_apart_and_each_line_is_one_once(lines: int) -> None
     assert sorted(far[:, 1].tolist()) == far[:, 0].tolist() == list(range(lines))
 
 
+def test_a_path_that_stays_is_not_sought_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sound corpus is learned from twice: to see whether it is, and for the only path."""
+    learned = list[int]()
+    learn = LineOrder.learn
+    monkeypatch.setattr(
+        LineOrder, "learn", lambda self, pairs: learned.append(len(pairs)) or learn(self, pairs)
+    )
+    assert look(parallel(400)) == Alignment()
+    assert learned == [400, 400]
+
+
 def test_too_few_lines_are_not_judged() -> None:
     sides = shifted(parallel(99), 20, 1)
     assert look(sides) == Alignment()

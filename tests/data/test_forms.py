@@ -238,6 +238,15 @@ def test_files_of_an_archive_are_named(tmp_path: Path) -> None:
     assert "name two files in it" in caught.value.hint
 
 
+@pytest.mark.parametrize(("count", "more"), [(6, "; "), (7, ", …; ")])
+def test_of_many_files_of_an_archive_six_are_named(count: int, more: str, tmp_path: Path) -> None:
+    names = [f"{n}.txt" for n in range(count)]
+    (tmp_path / "a.zip").write_bytes(zipped(**dict.fromkeys(names, b"a\n")))
+    with pytest.raises(ConfigError, match="columns=x,y cannot work: the zip file has ") as caught:
+        open_corpus(str(tmp_path / "a.zip"), columns="x,y")
+    assert f"{caught.value.message}; ".endswith(", ".join(names[:6]) + more)
+
+
 def test_columns_that_are_not_there(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("one\ttwo\nthree\tfour\n")

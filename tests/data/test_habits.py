@@ -172,6 +172,13 @@ def test_how_long_a_text_may_be(texts: list[str], longest: float) -> None:
     assert learn_habits(texts).longest == longest
 
 
+def test_the_first_letters_tell_the_script() -> None:
+    """2,000 are looked at: of as many of each script the first one is taken."""
+    assert script_of("ab" * 500 + "яю" * 500) == "LATIN"
+    assert script_of("ab" * 500 + "я" * 1_001) == "LATIN"
+    assert script_of("a" + "ab" * 499 + "я" * 1_001) == "CYRILLIC"
+
+
 def test_stems_and_scripts() -> None:
     assert stems("Turning, 학교에서 日本 2024") == {"turni", "학교", "日", "本"}
     assert [script_of(text) for text in ("abc", "학교 a", "привет", "123 …")] == [

@@ -1,5 +1,6 @@
 """Whole documents: what is written, what is refused, and what happens after a stop."""
 
+import errno
 import os
 from io import BytesIO
 from pathlib import Path
@@ -151,13 +152,16 @@ def test_a_source_that_changes_meanwhile_is_refused(tmp_path: Path, source: Path
 def test_a_full_disk_leaves_the_journal(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(RunError, match="No space left on device\n  make room on the disk and give the same"):
-        translate_document(CopyingModel(), source, tmp_path / "b.txt")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt.jumok"]
+    for number, reason, code in (
+        (errno.ENOSPC, "No space left on device", "disk_full"),
+        (errno.EDQUOT, "Disk quota exceeded", "disk_full"),
+        (errno.EIO, "Input/output error", "io_error"),
+    ):
+        monkeypatch.setattr(os, "replace", Mock(side_effect=OSError(number, reason)))
+        with pytest.raises(RunError, match=f"{reason}\n  make room on the disk and give the same") as caught:
+            translate_document(CopyingModel(), source, tmp_path / "b.txt")
+        assert caught.value.code == code
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt.jumok"]
 
 
 def test_a_small_document_is_read_once_and_a_large_one_is_not_kept(tmp_path: Path) -> None:

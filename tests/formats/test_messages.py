@@ -89,6 +89,8 @@ def test_what_only_looks_like_a_choice_is_none(text: str) -> None:
 
 def test_quoted_braces_are_text() -> None:
     assert cases("{n, select, a {'{x}'} other {b}}")[1::2] == ["'{x}'", "b"]
+    for text in ("x '{' y", "x '}' y", "it's '}}' and '{'"):
+        assert cases(f"{{n, select, a {{{text}}} other {{b}}}}")[1::2] == [text, "b"]
 
 
 def test_cases_that_are_nested_too_deeply_are_one_text() -> None:

@@ -147,6 +147,7 @@ def test_a_model_without_a_formula_keeps_at_most_a_few_times_what_one_with_it_ke
     known = matrices(model)
     monkeypatch.setattr("jumok.run.forecast.matrices", lambda _: known)
     unknown: Any = SimpleNamespace(width=model.width)
+    assert 0.5 < active_weights(unknown, 8_000) / active_weights(model, 8_000) < 1.4
     assert 1 < kept_numbers(unknown, 10) / kept_numbers(model, 10) < 4  # rather too many than too few
 
 
