@@ -66,6 +66,18 @@ def test_pieces_never_cross_a_border_of_the_tokenizer() -> None:
     assert figures.pieces(found.values.tolist())[-2:] == ["1", "1"]
 
 
+def test_usual_words_are_parted_without_asking_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters, and signs behind them: most of a text, and the library is slow to ask."""
+    cuts, asked = WordCutter(TOKENIZER, 0.1, 1), list[str]()
+    known = [cuts._symbols(word) for word in ("lowest", "Pferd...", "읽었다.")]
+    split = Tokenizer.split
+    monkeypatch.setattr(Tokenizer, "split", lambda self, text: [asked.append(text), split(self, text)][1])
+    assert [cuts._symbols(word) for word in ("lowest", "Pferd...", "읽었다.")] == known
+    assert asked == []
+    cuts._symbols("a-b")
+    assert asked == ["a-b"]
+
+
 def test_more_dropout_more_pieces() -> None:
     counts = [sum(map(len, picked(LINES, share))) for share in (0.0, 0.1, 0.3, 0.6, 0.99)]
     assert counts == sorted(counts)
