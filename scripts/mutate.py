@@ -1,6 +1,7 @@
 """Changes the package in one small place at a time and asks whether a test notices.
 
     mutate.py run [FILE …] --least 3   tries a sample of the mutants; what has a result is not tried again
+    mutate.py run [FILE …] --draw 100  tries a hundred, each as likely as any other: an estimate of the score
     mutate.py show                     how many were killed, room by room, and the diffs of those that lived
     mutate.py map [ROOM …]             which test runs which line, a room at a time (pip install coverage)
 
@@ -22,7 +23,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from queue import Empty, Queue
 from random import Random
@@ -67,6 +68,7 @@ class Arguments(Protocol):
     files: list[str]
     folder: Path
     seed: int
+    draw: int
     share: float
     least: int
     jobs: int
@@ -176,6 +178,13 @@ def sample(file: str, source: str, seed: int, share: float, least: int) -> list[
     return list(islice((mutant for mutant in found if parses(mutant, source)), most))
 
 
+def draw(chosen: Iterable[str], sources: dict[str, str], seed: int, number: int) -> list[Mutant]:
+    """The first of all mutants of these files in an order that the seed decides; a long file has more."""
+    found = [mutant for file in sorted(chosen) for mutant in mutants_of(file, sources[file])]
+    Random(seed).shuffle(found)
+    return list(islice((mutant for mutant in found if parses(mutant, sources[mutant.file])), number))
+
+
 def equivalents() -> dict[str, str]:
     """What cannot change behaviour, and why."""
     listed = tomllib.loads((ROOT / "scripts" / "equivalent_mutants.toml").read_text(encoding="utf-8"))
@@ -208,26 +217,31 @@ def make_map(args: Arguments) -> None:
 
 
 def planned(args: Arguments, sources: dict[str, str]) -> list[Mutant]:
-    """The sample that was asked for, without what has a result already and what cannot be told apart.
+    """What was asked for, without what has a result already and what cannot be told apart.
 
-    The first of every file comes before any file's second: a run that is stopped has tried a sample, too.
+    Of a sample, the first of every file comes before any file's second: a run that is stopped tried one, too.
     """
-    known = equivalents()
-    done = {} if args.again else {one["key"]: one["result"] for one in results(args.folder)}
+    last = {one["key"]: one for one in results(args.folder)}
     asked = [file if file.startswith("src/") else f"{PACKAGE}/{file}" for file in args.files]
     chosen = [file for file in sources if not asked or any(file.startswith(one) for one in asked)]
     if args.survivors:
-        lively = {one["file"] for one in results(args.folder) if one["result"] in ALIVE}
-        chosen = [file for file in chosen if file in lively]
-    Random(args.seed).shuffle(chosen)
-    found = []
-    for file in chosen:
-        for rank, mutant in enumerate(sample(file, sources[file], args.seed, args.share, args.least)):
-            key = mutant.key(sources[file])
-            wanted = done.get(key) in ALIVE if args.survivors else key not in done
-            if wanted and key not in known and (args.only is None or args.only in key):
-                found.append((rank, mutant))
-    return [mutant for _, mutant in sorted(found, key=lambda one: one[0])]
+        alive = {key: one["file"] for key, one in last.items() if one["result"] in ALIVE}
+        found = [
+            mutant
+            for file in chosen
+            if file in alive.values()
+            for mutant in mutants_of(file, sources[file])
+            if mutant.key(sources[file]) in alive
+        ]
+    elif args.draw:
+        found = draw(chosen, sources, args.seed, args.draw)
+    else:
+        Random(args.seed).shuffle(chosen)
+        samples = [sample(file, sources[file], args.seed, args.share, args.least) for file in chosen]
+        found = [one for rank in zip_longest(*samples) for one in rank if one is not None]
+    left_out = equivalents().keys() | (set() if args.again or args.survivors else last.keys())
+    keyed = {mutant.key(sources[mutant.file]): mutant for mutant in found}
+    return [one for key, one in keyed.items() if key not in left_out and (args.only or "") in key]
 
 
 def results(folder: Path) -> list[dict[str, Any]]:
@@ -328,6 +342,7 @@ def parse() -> Arguments:
     trying = commands.add_parser("run", help="try mutants")
     trying.add_argument("files", nargs="*", metavar="FILE", help="nn/loss.py or nn/; all without any")
     trying.add_argument("--seed", type=int, default=1)
+    trying.add_argument("--draw", type=int, default=0, help="so many of all mutants, in place of a sample")
     trying.add_argument("--share", type=float, default=0.02, help="of each file's mutants")
     trying.add_argument("--least", type=int, default=2, help="mutants of each file")
     trying.add_argument(

@@ -192,6 +192,7 @@ def test_sampling_may_give_more_answers_than_a_beam() -> None:
 
 def test_draws_to_choose_from_bound_the_answers_and_do_without_a_beam() -> None:
     assert DecodingConfig(mbr=9, n_best=9, beam=1).draws == 9
+    assert [DecodingConfig(mbr=draws).draws for draws in (2, 256)] == [2, 256]
     assert DecodingConfig(beam=5, n_best=5).draws == 0
     for settings, message in (
         (

@@ -71,3 +71,13 @@ def test_a_permutation_is_the_one_that_torch_draws(count: int, seed: int) -> Non
     """What a trace was made with once comes out again, with torch and without."""
     theirs = torch.randperm(count, generator=torch.Generator().manual_seed(seed))
     assert permutation(count, seed).tolist() == theirs.tolist()
+
+
+def test_a_block_that_a_table_cuts_off_stays_as_it_is() -> None:
+    """Of 21 rows two blocks are whole: those are exchanged as ever."""
+    everything = exchanged(np.arange(24), 1)
+    assert not np.array_equal(everything[16:], np.arange(16, 24))
+    cut = exchanged(np.arange(21), 1, 21)
+    assert np.array_equal(cut[:16], everything[:16])
+    assert np.array_equal(cut[16:], np.arange(16, 21))
+    assert np.array_equal(exchanged(np.arange(24), 1, 24), everything)

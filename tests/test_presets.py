@@ -2,7 +2,7 @@
 
 import pytest
 
-from jumok.config import ARCHS, TransformerConfig
+from jumok.config import ARCHS, Arch, TransformerConfig
 from jumok.errors import ConfigError
 from jumok.presets import PRESETS, preset
 from jumok.settings import nest, parse_config
@@ -35,6 +35,13 @@ def test_sizes_grow_from_tiny_to_big(arch: str) -> None:
 def test_fast_has_a_deep_encoder_and_a_shallow_decoder() -> None:
     fast = preset("fast", "transformer")
     assert (fast["model.encoder_layers"], fast["model.decoder_layers"]) == (12, 1)
+
+
+@pytest.mark.parametrize("arch", ["rnn", "luong"])
+def test_fast_is_as_wide_as_base_and_less_deep(arch: Arch) -> None:
+    fast, base = preset("fast", arch), preset("base", arch)
+    assert fast["model.width"] == base["model.width"]
+    assert fast["model.layers"] < base["model.layers"]
 
 
 def test_an_unknown_preset_offers_the_nearest() -> None:

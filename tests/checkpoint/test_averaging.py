@@ -120,6 +120,20 @@ def test_other_shapes_are_refused(siblings: list[Path], tmp_path: Path) -> None:
     )
 
 
+def test_other_tensors_are_refused_although_the_settings_are_the_same(
+    siblings: list[Path], tmp_path: Path
+) -> None:
+    loaded, tensors = load_model(siblings[0]), weights(siblings[1])
+    name = next(iter(tensors))
+    for number, changed in enumerate(
+        (tensors | {name: tensors[name][:-1]}, {**tensors, "more": torch.ones(2)})
+    ):
+        other = save_model(tmp_path / f"{number}", changed, loaded.config, loaded.tokenizers, {})
+        said = refusal(siblings[0], other, out=tmp_path / "mean")
+        assert said.startswith(f"{siblings[0]} and {other} cannot be averaged: in the second ")
+        assert ("more" if number else name) in said.split("\n")[0]
+
+
 def test_other_vocabularies_are_refused(siblings: list[Path], tmp_path: Path) -> None:
     other = train_tokenizer([line.replace("a", "b") for line in LINES], TextConfig(vocabulary=330))
     strange = make(tmp_path / "strange", 1, tokenizers=Tokenizers(other, other))

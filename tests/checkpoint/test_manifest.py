@@ -308,6 +308,14 @@ def test_a_file_that_no_memory_holds_is_refused_before_it_is_read(folder: Path, 
     assert (found.value.code, found.value.where) == ("too_large", str(folder / "model.safetensors"))
 
 
+def test_a_file_as_large_as_the_memory_is_not_refused(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setattr("jumok.checkpoint.manifest.memory_size", lambda: 256)
+    assert len(read_file(folder, "model.safetensors")) == 256
+    monkeypatch.setattr("jumok.checkpoint.manifest.memory_size", lambda: 255)
+    with pytest.raises(ModelError, match="model.safetensors has 256 bytes, more than the memory"):
+        read_file(folder, "model.safetensors")
+
+
 def test_memory_that_is_taken_is_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none_left(*_: object) -> None:
         raise MemoryError

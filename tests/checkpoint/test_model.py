@@ -203,6 +203,7 @@ HOSTILE = {
     "negative width": (forged_model(width=-4), "config.json cannot be used: "),
     "large width": (forged_model(width=65_536), TOO_LARGE),
     "many layers": (forged_model(layers=1_024), TOO_LARGE),
+    "some layers": (forged_model(layers=100), TOO_LARGE),
     "huge width": (forged_model(width=10**7), "model.width=10000000 cannot work: choose 65,536 or less"),
     "endless width": (forged_model(width=10**4000), "model.width=… cannot work: choose 65,536 or less"),
     "endless layers": (forged_model(layers=10**9), "model.layers=1000000000 cannot work: choose 1,024"),

@@ -76,4 +76,8 @@ def test_a_corpus_gives_the_same_links_each_time(tmp_path: Path) -> None:
     store = build_store(iter(pairs), tokenizers, tmp_path / "train", max_length=50)
     one, two = (learn_aligner(store, (both.size, both.size), sample=n) for n in (100, 18))
     source, target = ragged([both.encode("ein hund")]), ragged([both.encode("a dog")])
-    assert one.links(source, target).tolist() == two.links(source, target).tolist()
+    sides = [ragged([both.encode(text) for text in side]) for side in zip(*pairs, strict=True)]
+    plain = learn_both(sides[0], sides[1], (both.size, both.size))
+    links = plain.links(source, target).tolist()
+    assert one.links(source, target).tolist() == two.links(source, target).tolist() == links
+    assert max(links) >= 0

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.data.parallel import parallel
 
 from jumok.data import alignment as module
-from jumok.data.alignment import Alignment, PairSample, Stretch, best_path, judge, runs
+from jumok.data.alignment import Alignment, LineOrder, PairSample, Stretch, best_path, judge, runs
 from jumok.data.builtin import builtin_corpus
 
 Sides = tuple[list[str], list[str]]
@@ -120,6 +120,27 @@ def test_a_sorted_side_is_named(korean_english: Sides, side: int, said: str) -> 
     found = look((sides[0], sides[1]))
     assert (found.ordered, found.stretches) == (said, ())
     assert found.strangers > 0.8
+
+
+@pytest.mark.parametrize("lines", [100, 101, 1_000])
+def test_strangers_stand_far_apart_and_each_line_is_one_once(lines: int) -> None:
+    """Neighbours often say the like; what is sought nearby must not be taken for a stranger."""
+    numbers = np.arange(1, lines + 1)
+    far = LineOrder(numbers, ["a b c"] * lines, ["d e f"] * lines).far
+    apart = abs(far[:, 0] - far[:, 1])
+    assert np.minimum(apart, lines - apart).min() > lines / 4
+    assert sorted(far[:, 1].tolist()) == far[:, 0].tolist() == list(range(lines))
+
+
+def test_a_path_that_stays_is_not_sought_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sound corpus is learned from twice: to see whether it is, and for the only path."""
+    learned = list[int]()
+    learn = LineOrder.learn
+    monkeypatch.setattr(
+        LineOrder, "learn", lambda self, pairs: learned.append(len(pairs)) or learn(self, pairs)
+    )
+    assert look(parallel(400)) == Alignment()
+    assert learned == [400, 400]
 
 
 def test_too_few_lines_are_not_judged() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from math import exp, log
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -51,6 +52,17 @@ def korean_english() -> Profile:
 )
 def test_stray_characters_are_told_apart(text: str, kinds: list[str]) -> None:
     assert list(stray_kinds(text)) == kinds
+
+
+def test_a_pair_of_characters_weighs_as_much_on_either_side() -> None:
+    """Whoever turns a corpus round finds the same weights with the other sign."""
+    pairs = [("a b", "c d e"), ("a bb", "c d"), ("ab a", "cd e e")] * 5
+    there, back = learn_profile(*sides(pairs)), learn_profile(*sides((b, a) for a, b in pairs))
+    assert there.weights is not None
+    assert back.weights is not None
+    assert there.weights.any()
+    assert np.allclose(there.weights, -back.weights, atol=1e-6)
+    assert there.ratio == pytest.approx(-back.ratio)
 
 
 @given(st.text())

@@ -52,6 +52,16 @@ def test_the_copy_is_named_after_the_original(name: str, wanted: str) -> None:
     assert clean_name(name) == wanted
 
 
+def test_progress_ends_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when the last lines hold no pair."""
+    monkeypatch.setattr("jumok.data.reader.CHUNK", 2)
+    corpus = save(tmp_path, [("one", "eins"), ("two", "zwei"), ("x", "y")])
+    (tmp_path / "train.en").write_bytes(b"one\ntwo\n\xff\n")
+    told = list[tuple[str, int, int | None]]()
+    fix(corpus, examine(corpus, others={}), progress=lambda *one: told.append(one))
+    assert told == [("clean", 2, 3), ("clean", 3, 3)]
+
+
 def test_bad_pairs_are_dropped_and_strays_removed(tmp_path: Path) -> None:
     cleaned = clean(save(tmp_path, ROWS))
     assert (tmp_path / "train.clean.en").read_text(encoding="utf-8") == "one\ntwo too\n5\n"

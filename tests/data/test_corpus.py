@@ -331,6 +331,29 @@ def test_other_columns_are_other_data(write) -> None:  # type: ignore[no-untyped
     assert len(prints) == 3
 
 
+def test_units_are_read_like_lines(write) -> None:  # type: ignore[no-untyped-def]
+    """All of them, or up to the first that is no pair; `jumok check` goes on behind it."""
+    good, bad = '{"en": "a", "de": "b"}', '{"en": "a", "de": 7}'
+    corpus = open_corpus(write("a.json", f"[{good}, {good}]"), columns="en,de")
+    assert list(corpus.pairs()) == [("a", "b")] * 2
+    broken = open_corpus(write("b.json", f"[{good}, {bad}, {good}]"), columns="en,de")
+    reading = broken.pairs()
+    assert next(reading) == ("a", "b")
+    with pytest.raises(DataError, match='"de" is not a text'):
+        next(reading)
+    assert [row.fault is None for row in broken.rows(strict=False)] == [True, False, True]
+
+
+def test_what_was_taken_for_what_is_said_where_there_was_a_choice(write) -> None:  # type: ignore[no-untyped-def]
+    headed = open_corpus(write("a.tsv", "en\tde\n" + "a black dog runs\tein schwarzer Hund rennt\n" * 3))
+    assert headed.note == "a.tsv:1 names the columns (en, de) and is left out"
+    table = open_corpus(write("a.csv", "id,en,de\n1,a dog,ein Hund\n"))
+    assert table.note == "a.csv: en → de"
+    assert open_corpus(write("b.csv", "id,en,de\n1,a dog,ein Hund\n"), columns="en,de").note == ""
+    assert open_corpus(write("c.tsv", "a dog\tein Hund\n")).note == ""
+    assert open_corpus(write("a", "a dog\n"), write("b", "ein Hund\n")).note == ""
+
+
 def test_columns_that_cannot_be_read_are_refused_before_the_file_is(write) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(ConfigError, match="columns=1,1 cannot work: a column is named twice"):
         open_corpus(write("a.tsv", "no columns"), columns="1,1")

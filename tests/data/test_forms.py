@@ -238,6 +238,15 @@ def test_files_of_an_archive_are_named(tmp_path: Path) -> None:
     assert "name two files in it" in caught.value.hint
 
 
+@pytest.mark.parametrize(("count", "more"), [(6, "; "), (7, ", …; ")])
+def test_of_many_files_of_an_archive_six_are_named(count: int, more: str, tmp_path: Path) -> None:
+    names = [f"{n}.txt" for n in range(count)]
+    (tmp_path / "a.zip").write_bytes(zipped(**dict.fromkeys(names, b"a\n")))
+    with pytest.raises(ConfigError, match="columns=x,y cannot work: the zip file has ") as caught:
+        open_corpus(str(tmp_path / "a.zip"), columns="x,y")
+    assert f"{caught.value.message}; ".endswith(", ".join(names[:6]) + more)
+
+
 def test_columns_that_are_not_there(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("one\ttwo\nthree\tfour\n")
@@ -246,6 +255,26 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b,c\n1,2,3\n")
     with pytest.raises(ConfigError, match="cannot be told: there is a, b, c"):
         open_corpus(str(tmp_path / "a.csv"))
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"), [("a", "two are needed"), ("a,b,a", "a column is named twice")]
+)
+def test_keys_that_cannot_work_are_refused_before_a_line_is_read(
+    tmp_path: Path, columns: str, reason: str
+) -> None:
+    (tmp_path / "a.jsonl").write_text('{"a": "one", "b": "two"}\n')
+    with pytest.raises(ConfigError, match=reason):
+        open_corpus(str(tmp_path / "a.jsonl"), columns=columns)
+
+
+def test_of_many_columns_the_first_are_named(tmp_path: Path) -> None:
+    names = [f"column{n}" for n in range(13)]
+    for count, more in ((12, ""), (13, ", …")):
+        (tmp_path / "a.csv").write_text(",".join(names[:count]) + "\n" + ",".join("x" * count) + "\n")
+        with pytest.raises(ConfigError, match="cannot be told: there is") as caught:
+            open_corpus(str(tmp_path / "a.csv"))
+        assert caught.value.message.endswith(": there is " + ", ".join(names[:12]) + more)
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,11 @@ def test_lines_in_another_language_are_found(english: SideHabits, korean: SideHa
     assert "foreign" in english.kinds("주방의 불을 켜고 거실의 커튼을 닫아 주세요")
 
 
+def test_four_words_are_too_few_to_be_called_foreign(english: SideHabits) -> None:
+    assert list(english.kinds("Das Gerät funktioniert nicht")) == []
+    assert list(english.kinds("Das Gerät funktioniert leider nicht")) == ["foreign"]
+
+
 def test_another_language_is_found_although_it_comes_back() -> None:
     sources, targets = parallel(3_000)
     places = Random(0).sample(range(3_000), 60)
@@ -165,6 +170,13 @@ def test_few_lines_show_no_language() -> None:
 )
 def test_how_long_a_text_may_be(texts: list[str], longest: float) -> None:
     assert learn_habits(texts).longest == longest
+
+
+def test_the_first_letters_tell_the_script() -> None:
+    """2,000 are looked at: of as many of each script the first one is taken."""
+    assert script_of("ab" * 500 + "яю" * 500) == "LATIN"
+    assert script_of("ab" * 500 + "я" * 1_001) == "LATIN"
+    assert script_of("a" + "ab" * 499 + "я" * 1_001) == "CYRILLIC"
 
 
 def test_stems_and_scripts() -> None:

@@ -47,6 +47,17 @@ def test_pairs_by_chance_are_not_learned_by_heart() -> None:
     assert abs(likeness.score(pairs).mean() - likeness.score(others).mean()) < 0.1
 
 
+def test_nothing_is_learned_by_heart_of_partners_far_apart() -> None:
+    """Which half of the lines teaches is told by the source, also where the targets stand 100 lines later."""
+    sources, _ = parallel(1_000, seed=1)
+    _, targets = parallel(1_000, seed=2)
+    lines = np.arange(1_000)
+    pairs, others = (np.stack([lines, (lines + by) % 1_000], axis=1) for by in (100, 333))
+    likeness = Likeness(*features(sources, targets), pairs)
+    likeness.fit(pairs, others)
+    assert abs(likeness.score(pairs).mean() - likeness.score(others).mean()) < 0.1
+
+
 def test_a_blank_text_says_nothing() -> None:
     sources, targets = parallel(200)
     lines = np.arange(201)

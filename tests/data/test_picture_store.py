@@ -22,7 +22,8 @@ from jumok.data.picture_store import (
 from jumok.data.pictures import with_pictures
 from jumok.errors import DataError
 from jumok.images.patches import PatchReader
-from jumok.text.tokenizer import Tokenizers, train_tokenizer
+from jumok.text.tokenizer import FIRST, Tokenizer, Tokenizers, train_tokenizer
+from jumok.text.tokenizer_form import TokenizerForm
 
 READER = PatchReader(8, 4)
 
@@ -71,6 +72,21 @@ def test_captions_that_are_too_long_are_left_out(
     assert store.left_out == {"blank": 0, "too_long": 1}
     with pytest.raises(DataError, match="no pair is left of 1"):
         build_picture_store(many[2:], tokenizers, tmp_path / "t", max_length=20)
+
+
+@pytest.mark.parametrize("size", [1 << 16, (1 << 16) + 1])
+def test_every_token_of_a_large_vocabulary_has_room(
+    size: int, pairs: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    """Ids take two bytes as long as they fit."""
+    words = tuple(f" w{n}" for n in range(size - FIRST))
+    target = Tokenizer(TokenizerForm(words, (), "word"))
+    last = words[-1].strip()
+    store = build_picture_store(
+        [(pairs[0][0], last)], Tokenizers(READER, target), tmp_path / "s", max_length=9
+    )
+    assert (target.size, store.target(0).tolist()) == (size, [size - 1])
+    assert store.target(0).dtype.itemsize == (2 if size == 1 << 16 else 4)
 
 
 def test_a_damaged_store_is_refused(

@@ -199,6 +199,17 @@ def test_text_that_is_kept_is_found_as_it_is() -> None:
     assert render(found.target) == "The SUM <code>SUMME</code> function"
 
 
+def test_quotation_marks_stay_on_their_side_of_a_tag() -> None:
+    links = [link((0, 2), (0, 2)), link((3, 8), (3, 7)), link((10, 15), (9, 14)), link((17, 21), (16, 22))]
+    for source, target in (
+        ("Er sagte <b>„Hallo“</b> laut", "He said <b>“Hello”</b> loudly"),
+        ("Er sagte „<b>Hallo</b>“ laut", "He said “<b>Hello</b>” loudly"),
+        ("Er sagte <b>„Hallo</b>“ laut", "He said <b>“Hello</b>” loudly"),
+        ("Er sagte „<b>Hallo“</b> laut", "He said “<b>Hello”</b> loudly"),
+    ):
+        assert render(project(parse(source), "He said “Hello” loudly", links).target) == target
+
+
 def test_marks_that_do_the_same() -> None:
     assert alike("“", "„")
     assert alike("。", ".")

@@ -1,6 +1,6 @@
 import json
 
-from jumok.documents.report import MOST_DOUBTS, DocumentReport, ReportCounts, SegmentAnswer
+from jumok.documents.report import DocumentReport, ReportCounts, SegmentAnswer
 from jumok.formats.segments import MarkedText, Segment
 
 
@@ -32,6 +32,6 @@ def test_a_report_counts_and_names_what_is_doubtful() -> None:
 
 
 def test_a_long_list_of_doubts_is_cut_and_all_are_counted() -> None:
-    report = report_of(*[SegmentAnswer("translated", None, ("x",))] * (MOST_DOUBTS + 5))
-    assert (report.doubtful, len(report.doubts)) == (MOST_DOUBTS + 5, MOST_DOUBTS)
+    report = report_of(*[SegmentAnswer("translated", None, ("x",))] * 1_005)
+    assert (report.doubtful, len(report.doubts)) == (1_005, 1_000)
     assert report.summary().endswith("… and 5 more")

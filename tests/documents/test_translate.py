@@ -1,5 +1,6 @@
 """Whole documents: what is written, what is refused, and what happens after a stop."""
 
+import errno
 import os
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.documents.faulty import every_fault
 
 import jumok
 from jumok.documents.segments import BLOCK
-from jumok.documents.translate import MOST_KEPT, Reading, translate_document
+from jumok.documents.translate import Reading, translate_document
 from jumok.errors import ConfigError, DataError, Error, RunError
 from jumok.formats.plain import PlainFormat
 from jumok.formats.segments import MarkedText, Segment
@@ -151,13 +152,16 @@ def test_a_source_that_changes_meanwhile_is_refused(tmp_path: Path, source: Path
 def test_a_full_disk_leaves_the_journal(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(RunError, match="No space left on device\n  make room on the disk and give the same"):
-        translate_document(CopyingModel(), source, tmp_path / "b.txt")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt.jumok"]
+    for number, reason, code in (
+        (errno.ENOSPC, "No space left on device", "disk_full"),
+        (errno.EDQUOT, "Disk quota exceeded", "disk_full"),
+        (errno.EIO, "Input/output error", "io_error"),
+    ):
+        monkeypatch.setattr(os, "replace", Mock(side_effect=OSError(number, reason)))
+        with pytest.raises(RunError, match=f"{reason}\n  make room on the disk and give the same") as caught:
+            translate_document(CopyingModel(), source, tmp_path / "b.txt")
+        assert caught.value.code == code
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt.jumok"]
 
 
 def test_a_small_document_is_read_once_and_a_large_one_is_not_kept(tmp_path: Path) -> None:
@@ -168,15 +172,17 @@ def test_a_small_document_is_read_once_and_a_large_one_is_not_kept(tmp_path: Pat
     assert [one.source.text for one in kept.read()] == ["one", "two"]
     kept.write(out := BytesIO(), iter([MarkedText("eins"), None]))
     assert (kept.total, out.getvalue()) == (2, b"eins\n\ntwo\n")
-    path.write_text("a" * MOST_KEPT + "\n\nb\n", encoding="utf-8")
+    path.write_text("a" * 2_000_000 + "\n\nb\n", encoding="utf-8")
+    assert Reading.of(PlainFormat(), path).pieces is not None
+    path.write_text("a" * 2_200_000 + "\n\nb\n", encoding="utf-8")
     large = Reading.of(PlainFormat(), path)
     assert (large.total, large.segments, large.pieces) == (len(list(large.read())), None, None)
 
 
 def test_of_a_packed_document_the_text_is_kept_if_it_is_small(tmp_path: Path) -> None:
     segments = [Segment(MarkedText("ab"), f"line {n}") for n in range(5)]
-    long = Segment(MarkedText("a" * (MOST_KEPT + 1)), "line 6")
-    packed = Mock(read=Mock(side_effect=[iter(segments), iter([*segments, long])]))
-    assert Reading.of(packed, tmp_path / "a.docx").segments == segments
+    short, long = (Segment(MarkedText("a" * size), "line 6") for size in (2_000_000, 2_200_000))
+    packed = Mock(read=Mock(side_effect=[iter([*segments, short]), iter([*segments, long])]))
+    assert Reading.of(packed, tmp_path / "a.docx").segments == [*segments, short]
     large = Reading.of(packed, tmp_path / "a.docx")
     assert (large.total, large.segments) == (6, None)

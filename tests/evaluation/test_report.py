@@ -15,6 +15,7 @@ from jumok.evaluation import metrics
 from jumok.evaluation.evaluate import Evaluation, score_texts
 from jumok.evaluation.lengths import count_lengths
 from jumok.evaluation.metrics import Metric, Statistics, bleu, chrf
+from jumok.evaluation.mistakes import Pair, find_mistakes
 from jumok.evaluation.report import (
     SEED,
     Significance,
@@ -197,6 +198,18 @@ def test_answers_chosen_among_draws_say_so() -> None:
     decode = {"mbr": 64, "utility": "rouge1", "temperature": 0.65, "seed": 42}
     drawn = replace(report("mine", HALF, bootstrap=0), speed=Speed(10.0, 1234.5, 4.0), decode=decode)
     assert "mine: 64 draws by rouge1, temperature 0.65, seed 42" in draw_table([drawn]).split("\n")
+
+
+def test_mistakes_are_told_in_lines_and_what_there_is_none_of_has_no_line() -> None:
+    pairs = [Pair("the cat", ("a cat",), "a dog"), Pair("the cat", ("a cat",), "a cat")]
+    for asked, told in (
+        (pairs, ["mine: 1 of 2 answers have mistakes", "  words: wrong 1", "  missed: cat 1 of 2"]),
+        (pairs[1:], ["mine: 0 of 1 answers have mistakes"]),
+    ):
+        evaluation = replace(report("mine", HALF, bootstrap=0), mistakes=find_mistakes(asked))
+        lines = draw_table([evaluation]).split("\n")
+        place = lines.index(told[0])
+        assert [line for line in lines[place:] if line.startswith(("mine:", "  "))] == told
 
 
 VOCABULARY = [f"w{i}" for i in range(40)]

@@ -10,7 +10,9 @@ from tests.formats.copies import as_source, capitals, texts, written
 from jumok.errors import DataError, LimitError
 from jumok.formats import html_page
 from jumok.formats.html_page import HtmlFormat
+from jumok.formats.markdown import MarkdownFormat
 from jumok.formats.segments import Languages, MarkedText, Segment
+from jumok.formats.spliced import SplicedFormat
 
 FORMAT = HtmlFormat(Languages("de", "en"))
 PARTS = st.sampled_from(
@@ -118,3 +120,19 @@ def test_a_page_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(html_page, "LARGEST", 1 << 20)
     with pytest.raises(LimitError, match="a.html has 2 MiB, and a page may have 1\n.*\n  split it"):
         texts(FORMAT, page(tmp_path, "x" * (2 << 20)))
+
+
+@pytest.mark.parametrize(("form", "word"), [(HtmlFormat(), "page"), (MarkdownFormat(), "file")])
+def test_a_page_of_64_mib_is_read_and_a_byte_more_is_not(
+    form: SplicedFormat, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the page about documents says; the files are all hole, and nobody waits until that is read."""
+    monkeypatch.setattr(Path, "read_bytes", lambda _: b"")
+    path = tmp_path / f"a{form.suffixes[0]}"
+    with path.open("wb") as file:
+        file.truncate(64 * 1024 * 1024 + 1)
+    with pytest.raises(LimitError, match=f"a{form.suffixes[0]} has 64 MiB, and a {word} may have 64\n"):
+        next(form.pieces(path))
+    with path.open("r+b") as file:
+        file.truncate(64 * 1024 * 1024)
+    assert next(form.pieces(path)) == b""

@@ -34,6 +34,13 @@ def test_an_array_in_pieces_is_the_array(items: list[dict[str, Any]], block: int
     assert read(text, block) == list(enumerate(json.loads(text), start=1))
 
 
+def test_a_byte_order_mark_is_none_inside_a_file() -> None:
+    """Also where a block begins with it."""
+    text = '\ufeff[{"a": "x\ufeffy"}]'
+    for block in range(3, 25):
+        assert read(text, block) == [(1, {"a": "x\ufeffy"})]
+
+
 def test_two_catalogues_are_pairs_by_key() -> None:
     text = json.dumps(
         {

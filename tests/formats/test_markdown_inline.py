@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -55,3 +57,20 @@ def test_an_element_that_is_not_there() -> None:
     (token,) = MarkdownIt("commonmark").parseInline("a **b** c")
     with pytest.raises(NotFoundError):
         inline_runs("other", token.children or [], {}, in_table=False)
+
+
+def test_a_link_keeps_how_it_is_closed() -> None:
+    """By an address, by the name of a reference, by its own text, which is written out then."""
+    parser = MarkdownIt("commonmark")
+    environment = {"references": {name: {"href": "u", "title": ""} for name in ("ID", "C")}}
+    (token,) = parser.parseInline("[a](u) [b][id] [c] [c][]", environment)
+    (run,) = inline_runs(token.content, token.children or [], environment, in_table=False)
+    assert [tag.close for tag in run.marked.tags] == ["](u)", "][id]", "][c]", "][c]"]
+
+
+def test_a_run_is_written_with_its_tags_and_other_words_for_its_pictures() -> None:
+    (token,) = MarkdownIt("commonmark").parseInline("a **b** [![c](d)](e) ![f](g)")
+    (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)
+    answer = replace(run.marked, text=run.marked.text.upper())
+    assert run.written(answer, ["x", None]) == "A **B** [![x](d)](e) ![f](g)"
+    assert run.written(None, [None, "y"]) == "a **b** [![c](d)](e) ![y](g)"

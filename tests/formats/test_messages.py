@@ -9,7 +9,7 @@ from tests.formats.laws import upper
 from jumok.errors import DataError
 from jumok.formats import messages
 from jumok.formats.inline import render
-from jumok.formats.messages import ask, cases, marked_string, read_catalogue
+from jumok.formats.messages import ask, cases, check_size, marked_string, read_catalogue
 from jumok.formats.segments import MarkedText, Segment, Tag
 
 
@@ -89,6 +89,8 @@ def test_what_only_looks_like_a_choice_is_none(text: str) -> None:
 
 def test_quoted_braces_are_text() -> None:
     assert cases("{n, select, a {'{x}'} other {b}}")[1::2] == ["'{x}'", "b"]
+    for text in ("x '{' y", "x '}' y", "it's '}}' and '{'"):
+        assert cases(f"{{n, select, a {{{text}}} other {{b}}}}")[1::2] == [text, "b"]
 
 
 def test_cases_that_are_nested_too_deeply_are_one_text() -> None:
@@ -111,3 +113,17 @@ def test_a_catalogue_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         DataError, match="has 20 bytes; a catalogue is read whole, up to 10\n.*a.json\n  divide it"
     ):
         read_catalogue(path)
+
+
+def test_a_catalogue_of_64_mib_is_read_and_a_byte_more_is_not(tmp_path: Path) -> None:
+    """As the page about formats says; the file is all hole."""
+    path = tmp_path / "a.json"
+    for size in (64 * 1024 * 1024, 64 * 1024 * 1024 + 1):
+        with path.open("wb") as file:
+            file.truncate(size)
+        if size % 2 == 0:
+            check_size(path)
+    with pytest.raises(
+        DataError, match="has 67,108,865 bytes; a catalogue is read whole, up to 67,108,864\n"
+    ):
+        check_size(path)

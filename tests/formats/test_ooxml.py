@@ -1,9 +1,12 @@
 from pathlib import Path
 
-from tests.formats.office import sheets, slides, word
+from tests.formats.laws import segments
+from tests.formats.office import sheets, slides, word, word_with
 
+from jumok.formats.docx import DocxFormat
 from jumok.formats.ooxml import closed, content_types, opened, without
 from jumok.formats.package import Package
+from jumok.formats.segments import MarkedText, Tag
 from jumok.formats.xml_stream import NamedToken
 
 
@@ -28,3 +31,12 @@ def test_a_formatting_with_nothing_left_is_none() -> None:
     assert without("<w:lang/>", "<w:rPr><w:lang/></w:rPr>") == ""
     assert without(" lang='x'", "<a:rPr lang='x'/>") == ""
     assert without("<w:lang/>", "<w:rPr><w:lang/><w:b/></w:rPr>") == "<w:rPr><w:b/></w:rPr>"
+
+
+def test_what_is_inside_a_picture_is_one_point_to_its_end(tmp_path: Path) -> None:
+    """With elements in elements and whatever stands between them."""
+    raw = "<w:r><w:object>a<w:movie>b<w:control/>c</w:movie>d<w:control/></w:object></w:r>"
+    text = '<w:r><w:t xml:space="preserve">{}</w:t></w:r>'
+    path = word_with(tmp_path / "a.docx", f"<w:p>{text.format('Before ')}{raw}{text.format('it')}</w:p>")
+    (found,) = segments(DocxFormat(), path)
+    assert found.source == MarkedText("Before it", (Tag(7, 7, raw),))

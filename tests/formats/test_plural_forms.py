@@ -48,3 +48,31 @@ def test_what_is_no_rule_is_refused() -> None:
         form_of("n & 1", 1)
     with pytest.raises(ValueError, match="too much"):
         form_of("1 2", 1)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("2 == 2 != 0", 1),
+        ("2 != 2 == 0", 1),
+        ("3 > 2 == 1", 1),
+        ("1 == 2 >= 2", 1),
+        ("1 < 2 <= 0", 0),
+        ("9 - 3 - 2", 4),
+        ("9 - 3 + 2", 8),
+        ("7 % 4 * 2", 6),
+        ("8 / 4 / 2", 1),
+        ("1 + 2 * 3 < 7", 0),
+        ("1 || 0 && 0", 1),
+        ("0 && 0 || 1", 1),
+        ("1 || 1 == 2", 1),
+        ("0 && 2 == 0", 0),
+        ("!0 + 1", 2),
+        ("1 ? 2 : 0 ? 3 : 4", 2),
+        ("0 ? 2 : 0 ? 3 : 4", 4),
+        ("1 ? 0 ? 2 : 3 : 4", 3),
+    ],
+)
+def test_operators_bind_as_those_of_c(expression: str, value: int) -> None:
+    """The values are those that a C compiler gives."""
+    assert form_of(expression, 1) == value

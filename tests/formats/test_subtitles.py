@@ -118,6 +118,14 @@ def test_scripts_without_capitals_are_one_cue_each(tmp_path: Path) -> None:
     assert new.endswith("날씨가\n좋네요\n")
 
 
+def test_lines_end_as_they_did(tmp_path: Path) -> None:
+    """Those inside a cue too."""
+    path = file(tmp_path, "1\r\n00:01:00,0 --> 00:01:01,0\r\nThis is\r\none of them.\r\n")
+    new = written(SrtFormat(), path, iter([MarkedText("Das ist davon eines")]))
+    assert new.endswith(b"Das ist\r\ndavon eines\r\n")
+    assert new.count(b"\n") == new.count(b"\r\n") == 4
+
+
 def test_a_pause_ends_a_sentence(tmp_path: Path) -> None:
     path = file(
         tmp_path, "1\n00:01:00,0 --> 00:01:01,0\nThis is\n\n2\n00:01:05,0 --> 00:01:06,0\nanother one\n"

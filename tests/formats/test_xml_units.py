@@ -45,6 +45,17 @@ def test_a_unit_without_end_of_sense_is_refused(tmp_path: Path, monkeypatch: pyt
         unit(tmp_path, f"<u>{('<a/>' + 'text' * 63) * (1 << 13)}</u>")
 
 
+def test_a_unit_may_be_large() -> None:
+    """16 MiB with its own tag; the blocks are one object, so that the test takes no memory."""
+    reader = CorpusXml("f", [])
+    start, end = XmlToken("start", 1, b"<u>", "u"), XmlToken("end", 1, b"</u>", "u")
+    block = XmlToken("text", 1, b"x" * (1 << 20))
+    rest = XmlToken("text", 1, b"x" * ((1 << 20) - len(start.raw)))
+    assert len(collect(start, iter([*[block] * 15, rest, end]), reader)) == 18
+    with pytest.raises(LimitError, match="one <u> has more than 16 MiB\n  f, line 1\n  split it"):
+        collect(start, iter([*[block] * 16, end]), reader)
+
+
 def test_regions_are_one_language() -> None:
     assert base("de-AT") == base("DE_ch") == "de"
 
@@ -99,7 +110,7 @@ def test_a_bomb_of_entities_is_refused_at_its_first_entity() -> None:
     assert caught.value.where == "f:1"
 
 
-def test_codes_are_no_text_and_texts_have_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_codes_are_no_text_and_texts_have_an_end() -> None:
     def said(data: str) -> str:
         reader = CorpusXml("f", [data.encode()])
         tokens = reader.tokens()
@@ -112,6 +123,6 @@ def test_codes_are_no_text_and_texts_have_an_end(monkeypatch: pytest.MonkeyPatch
     )
     with pytest.raises(DataError, match="&nbsp; is not declared\n.*f:2\n  write the character itself"):
         said('<!DOCTYPE r SYSTEM "x.dtd">\n<r>a&nbsp;b</r>')
-    monkeypatch.setattr(xml_units, "MOST_TEXT", 10)
-    with pytest.raises(DataError, match="a text of more than 10 characters\n  unit 1"):
-        said(f"<r>{'a' * 11}</r>")
+    assert len(said(f"<r>{'a' * 1_000_000}</r>")) == 1_000_000
+    with pytest.raises(DataError, match="a text of more than 1,000,000 characters\n  unit 1"):
+        said(f"<r>{'a' * 1_000_001}</r>")

@@ -1,6 +1,7 @@
 """Forecasts are formulas: they grow with what they should grow with, and stay near what was measured."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,6 +24,8 @@ from jumok.run.forecast import (
     active_weights,
     all_weights,
     held_bytes,
+    kept_numbers,
+    matrices,
     need_of,
     parts_that_fit,
     piece_tokens,
@@ -127,6 +130,27 @@ def test_memory_grows_with_everything() -> None:
     assert need.tokens(need.bytes(1000)) in (999, 1000)
 
 
+def test_biases_of_positions_grow_with_the_length() -> None:
+    """Each head keeps some numbers for every place that a token looks at."""
+    plain, banded = (
+        TransformerConfig(width=16, heads=2, feedforward=24, positions=positions)
+        for positions in ("sinusoidal", "relative")
+    )
+    more = [kept_numbers(banded, length) - kept_numbers(plain, length) for length in (10, 20, 30)]
+    assert 0 < more[0] == more[1] - more[0] == more[2] - more[1]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_without_a_formula_keeps_at_most_a_few_times_what_one_with_it_keeps(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = matrices(model)
+    monkeypatch.setattr("jumok.run.forecast.matrices", lambda _: known)
+    unknown: Any = SimpleNamespace(width=model.width)
+    assert 0.5 < active_weights(unknown, 8_000) / active_weights(model, 8_000) < 1.4
+    assert 1 < kept_numbers(unknown, 10) / kept_numbers(model, 10) < 4  # rather too many than too few
+
+
 def test_processes_share_an_update_and_a_sharded_model() -> None:
     four = replace(H200, processes=4)
     assert piece_tokens(BASE, four) * 4 == piece_tokens(BASE, H200)
@@ -166,6 +190,16 @@ def test_a_forecast_that_was_far_off_is_corrected_once_and_within_a_minute() -> 
 @pytest.mark.parametrize("planned", [5000, 5000 / 1.4, 5000 * 1.4])
 def test_a_forecast_that_holds_is_left_alone(planned: float) -> None:
     assert second_look(planned, speed=0.5) == []
+
+
+def test_a_second_look_counts_from_the_fifth_second_to_the_fortieth() -> None:
+    """The first seconds are those of a machine that warms up."""
+    for seconds, rate in (((0, 5), 0), ((5, 10), 100), ((35, 40), 100), ((40, 60), 0)):
+        said = list[str]()
+        look = SecondForecast(1e6, 1_000, lambda _, text, said=said: said.append(text))  # type: ignore[misc]
+        for second in range(61):
+            look.on_step(second, float(second), 700 if seconds[0] < second <= seconds[1] else 0)
+        assert f" at {rate} tokens/s" in said[0]
 
 
 def test_a_run_that_is_over_before_has_nothing_to_correct() -> None:

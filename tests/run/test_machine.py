@@ -116,6 +116,26 @@ def test_the_gain_of_bf16_is_measured_where_there_is_one(monkeypatch: pytest.Mon
     assert measure_gain() == 1.0
 
 
+def test_the_gain_of_bf16_is_that_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many the machine has: others would measure the memory."""
+    monkeypatch.setattr("jumok.run.machine.has_products", lambda *, bf16: True)
+    monkeypatch.setattr("jumok.run.machine.choose_product", lambda *, bf16: bf16)
+    seen, before = list[tuple[object, int]](), torch.get_num_threads()
+
+    def rate(product: object, *_: object) -> float:
+        seen.append((product, torch.get_num_threads()))
+        return 3.0 if product else 2.0
+
+    monkeypatch.setattr("jumok.run.machine.rate_of", rate)
+    torch.set_num_threads(2)
+    try:
+        assert measure_gain() == 1.5
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == [(False, 1), (True, 1)]
+
+
 @pytest.mark.parametrize(
     ("capability", "bf16", "fp8"),
     [((7, 5), False, False), ((8, 0), True, False), ((8, 9), True, False), ((9, 0), True, True)],

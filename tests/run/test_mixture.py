@@ -238,3 +238,22 @@ def test_text_of_one_corpus_is_as_before(tmp_path: Path, files: dict[str, str]) 
     text = run_text(opened, read_corpora(opened), config)
     assert len(list(text.train())) == text.total == 190
     assert len(text.valid) == 10
+
+
+def test_with_a_validation_file_every_pair_is_learned_from(files: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "valid.tsv").write_text("one\teins\ntwo\tzwei\n\tdrei\n", encoding="utf-8")
+    config = RunConfig(data=DataConfig(source=files["de-en"], valid_source=str(tmp_path / "valid.tsv")))
+    opened = open_corpora(config)
+    text = run_text(opened, read_corpora(opened), config)
+    assert len(list(text.train())) == text.total == 200
+    assert [tuple(pair) for pair in text.valid] == [("one", "eins"), ("two", "zwei")]
+
+
+def test_at_least_ten_pairs_of_a_small_corpus_are_held_out(files: dict[str, str]) -> None:
+    """Its share of 12 would be 3."""
+    config = RunConfig(
+        data=DataConfig(corpora=(f"{files['de-en']}:de-en", f"{files['fr-en']}:fr-en"), hold_out=12)
+    )
+    opened = open_corpora(config)
+    text = run_text(opened, read_corpora(opened), config)
+    assert len(text.valid) == 10 + 10

@@ -14,7 +14,7 @@ from jumok.data.survey import Survey
 from jumok.errors import ConfigError
 from jumok.run.forecast import active_weights
 from jumok.run.machine import Machine
-from jumok.run.plan import Plan, fitting_batch, is_language, make_plan
+from jumok.run.plan import Plan, fitting_batch, fitting_dropout, is_language, make_plan
 from jumok.settings import check_given, config_to_dict, flatten, known_names, parse_config
 
 CPU = Machine("cpu", "CPU", 2, 8 * 2**30, bf16=False, gflops=50.0)
@@ -487,3 +487,21 @@ def test_how_often_a_sentence_is_seen_in_words() -> None:
     for steps, words in ((400, "about once"), (30_000, "about 25 times")):
         plan = make_plan(files | {"training.max_steps": steps}, found(80_000), CPU)
         assert reasons(plan)["model.dropout"] == f"each sentence is seen {words}"
+
+
+def test_dropout_falls_with_the_pairs_and_rises_with_the_times_they_are_seen() -> None:
+    pairs = (9_999, 10_000, 99_999, 100_000, 499_999, 500_000)
+    shares = [fitting_dropout("luong", found(count), 1.0)[0] for count in pairs]
+    assert shares == [0.4, 0.3, 0.3, 0.2, 0.2, 0.1]
+    few = found()
+    seen = [fitting_dropout("transformer", few, times) for times in (1.0, 1.5, 19.9, 20.0, 49.9, 50.0)]
+    assert [share for share, _ in seen] == [0.1, 0.1, 0.1, 0.2, 0.2, 0.3]
+    words = [reason.removeprefix("each sentence is seen about ") for _, reason in seen[:3]]
+    assert words == ["once", "2 times", "20 times"]
+
+
+def test_the_rate_rises_in_a_25th_of_the_run_and_at_most_400_steps() -> None:
+    files = {"data.source": "a.en", "data.target": "a.de"}
+    for steps, rise in ((10, 1), (1_000, 40), (10_000, 400), (20_000, 400)):
+        plan = make_plan(files | {"training.max_steps": steps}, found(100_000), CPU)
+        assert plan.config.training.warmup == rise

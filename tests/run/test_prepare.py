@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from jumok.config import RunConfig
 from jumok.data.reader import examine
+from jumok.data.variants import PendingStores
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.evaluation.lengths import count_lengths
 from jumok.run.corpora import open_corpora, read_corpora
@@ -166,6 +167,24 @@ def test_a_trained_model_keeps_its_tokenizers(tmp_path: Path) -> None:
     assert all(source.endswith(" ✓") for source, _ in texts(again))
 
 
+def test_old_pairs_are_read_back_with_the_new(tmp_path: Path) -> None:
+    old = write(tmp_path / "old.tsv", [f"an old number {n}\tdie alte Zahl {n}" for n in range(60)])
+    more = {"start__model": "m", "start__keep": old, "start__keep_share": 0.5}
+    config = config_for(tmp_path, SOURCES, TARGETS, **more)
+    corpora = open_corpora(config)
+
+    def made(read: Callable[[], Any]) -> Prepared:
+        print = corpora.fingerprint
+        return prepare(tmp_path / "data", corpora, config, read, fingerprint=print, processes=1)
+
+    first, again = made(lambda: read_corpora(corpora)), made(lambda: pytest.fail("it is there already"))
+    assert first.kept is not None
+    assert again.kept is not None
+    assert again.kept.valid_pairs == first.kept.valid_pairs
+    assert [one.fingerprint for one in again.stores] == [one.fingerprint for one in first.stores]
+    assert len(again.for_epoch(1)) == len(first.for_epoch(1)) > len(again.train)
+
+
 def test_separate_vocabularies(tmp_path: Path) -> None:
     prepared = prepare_in(tmp_path / "data", config_for(tmp_path, SOURCES, TARGETS, text__shared=False))
     assert not prepared.tokenizers.shared
@@ -279,6 +298,15 @@ def test_with_dropout_each_epoch_has_its_own_pieces(tmp_path: Path) -> None:
         assert texts(replace(prepared, train=prepared.for_epoch(epoch))) == texts(prepared)
     again = prepare_in(tmp_path / "again", config)
     assert [one.fingerprint for one in again.variants] == [one.fingerprint for one in prepared.variants]
+
+
+def test_all_is_made_when_it_returns_unless_the_rest_may_follow(tmp_path: Path) -> None:
+    config = config_for(tmp_path, SOURCES, TARGETS, text__dropout=0.3)
+    corpora, folder = open_corpora(config), tmp_path / "data"
+    read, print = lambda: read_corpora(corpora), corpora.fingerprint
+    made = prepare(folder, corpora, config, read, fingerprint=print, processes=1)
+    assert isinstance(made.variants, tuple)
+    assert isinstance(prepare_in(tmp_path / "later", config, background=True).variants, PendingStores)
 
 
 def test_variants_in_the_background_are_the_same_and_complete_it(tmp_path: Path) -> None:

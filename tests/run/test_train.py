@@ -4,6 +4,7 @@ import json
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import jumok
 from jumok.checkpoint.manifest import checkpoint_folders, verify_folder
 from jumok.errors import ConfigError
+from jumok.run.corpora import open_corpora
 from jumok.run.folder import RunFolder
 from jumok.run.train import (
     Plan,
@@ -23,7 +25,7 @@ from jumok.run.train import (
     run,
     train,
 )
-from jumok.settings import parse_config, read_toml
+from jumok.settings import nest, parse_config, read_toml
 from jumok.training.distributed import World
 from tests.run.conftest import quick_settings, tiny_settings
 
@@ -306,6 +308,29 @@ def test_the_plan_counts_the_processes(tmp_path: Path) -> None:
     request = RunRequest(given={}, out=tmp_path)
     opening = RunSetup(request, RunCallbacks(), World(size=3, device="cpu"), ExitStack())
     assert (opening.machine.device, opening.machine.processes) == ("cpu", 3)
+
+
+def test_a_run_waits_for_its_variants_before_it_gives_up_its_lock(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may still be in the making when it ends early, and nothing may be written after that."""
+    waited = list[str]()
+
+    class Variants:
+        """Those of prepared data, whose number is known when all are made."""
+
+        def __len__(self) -> int:
+            waited.append("here")
+            return 0
+
+    config = parse_config(nest(quick_settings(corpus)))
+    monkeypatch.setattr("jumok.run.train.prepare", lambda *_, **__: SimpleNamespace(variants=Variants()))
+    with ExitStack() as held:
+        request = RunRequest(given={}, out=tmp_path)
+        setup = RunSetup(request, RunCallbacks(), World(size=1, device="cpu"), held)
+        setup.prepare(config, open_corpora(config), None, None, None)
+        assert not waited
+    assert waited == ["here"]
 
 
 @pytest.mark.gpu

@@ -6,19 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from jumok.checkpoint.checkpoints import Checkpoints, load_model
 from jumok.checkpoint.manifest import checkpoint_folders, content_fingerprint, verify
+from jumok.data.reader import CheckReport
+from jumok.data.survey import Survey
 from jumok.errors import ConfigError
 from jumok.run.corpora import open_corpora, read_corpora
 from jumok.run.machine import Machine
-from jumok.run.plan import Plan, fitting_rate, make_plan
+from jumok.run.plan import Plan, PlanDraft, fitting_rate, make_plan
 from jumok.run.report import end_line, plan_lines
 from jumok.run.start import START, kept_start, read_start
 from jumok.run.train import TrainedRun, default_folder, train
-from jumok.run.tuning import KEEP_SHARE, RATE, is_beginning, plan_from
+from jumok.run.tuning import KEEP_SHARE, RATE, choose_tuning, is_beginning, plan_from
 from jumok.settings import nest, parse_config
 from tests.run.conftest import quick_settings, tiny_settings, write_corpus
 from tests.run.test_plan import CPU, GPU
@@ -88,6 +91,22 @@ def test_a_model_of_far_fewer_pairs_is_a_beginning(trained: TrainedRun, tmp_path
     assert not is_beginning(grown, 10**6)
     imported = {key: value for key, value in start.loaded.info.items() if key != "train_lengths"}
     assert not is_beginning(replace(start, loaded=replace(start.loaded, info=imported)), 10**6)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "epochs"), [(4_999, 20), (5_000, 10), (49_999, 10), (50_000, 4), (499_999, 4), (500_000, 2)]
+)
+def test_more_pairs_are_gone_through_fewer_times(trained: TrainedRun, pairs: int, epochs: int) -> None:
+    written = np.ones(pairs, np.uint64)
+    survey = Survey(pairs, 9 * pairs, 9 * pairs, 2 * pairs, 2 * pairs, 9, written, written)
+    given = {"model.arch": "luong", "model.width": 16, "text.kind": "char", "training.batch_tokens": 1000}
+    draft = PlanDraft(given)
+    choose_tuning(draft, read_start(str(trained.folder)), CheckReport((survey,), ()), CPU)
+    (chosen,) = [choice for choice in draft.choices if choice.key == "training.max_steps"]
+    assert chosen.reason == f"about {epochs} times through the new data at most"
+    assert chosen.value == epochs * round(2 * 9 * pairs / 1000)
+    every = [draft.settings()[f"training.{name}_every"] for name in ("validate", "save")]
+    assert [round(chosen.value / steps) for steps in every] == [8, 8]  # looks, and a checkpoint with each
 
 
 def test_what_the_vocabulary_does_not_cover_is_said(trained: TrainedRun, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Mutants: what is changed and what is not, which tests they meet, and that those nobody sees are found."""
 
 import ast
+import json
 import sys
 from pathlib import Path
 
@@ -83,6 +84,30 @@ def test_the_sample_is_the_same_every_time_and_grows() -> None:
     assert len(mutate.sample(file, source, seed=1, share=0.5, least=0)) == round(
         0.5 * len(mutants_of(file, source))
     )
+
+
+def test_a_draw_takes_every_mutant_as_likely_as_any_other() -> None:
+    """A file with ten times the mutants has about ten times as many of them in a draw."""
+    sources = {"a.py": "x = a < b\n" * 20, "b.py": "x = a < b\n" * 200}
+    more = mutate.draw(sources, sources, seed=1, number=110)
+    assert more[:30] == mutate.draw(sources, sources, seed=1, number=30)
+    assert len(set(more)) == 110
+    assert 2 <= sum(mutant.file == "a.py" for mutant in more) <= 20
+    assert len(mutate.draw(sources, sources, seed=2, number=1000)) == 220
+
+
+def test_survivors_are_found_again_after_their_file_has_grown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "def f(a):\n    return a < 3\n"
+    [mutant] = [one for one in mutants_of("src/jumok/a.py", source) if one.kind == "compare"]
+    row = {"key": mutant.key(source), "file": mutant.file, "result": "survived"}
+    (tmp_path / "results.jsonl").write_text(json.dumps(row))
+    grown = {mutant.file: "def g(a):\n    return a + 1\n\n\n" + source}
+    monkeypatch.setattr(mutate, "package", lambda: grown)
+    monkeypatch.setattr(sys, "argv", ["mutate.py", "--folder", str(tmp_path), "run", "--survivors"])
+    [again] = mutate.planned(mutate.parse(), grown)
+    assert again.key(grown[mutant.file]) == row["key"]
 
 
 def test_a_line_belongs_to_what_is_around_it() -> None:

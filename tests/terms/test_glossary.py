@@ -4,11 +4,9 @@ from hypothesis import strategies as st
 
 from jumok.errors import ConfigError, DataError, LimitError
 from jumok.terms.glossary import (
-    LARGEST_FILE,
-    LONGEST_TERM,
-    MOST_CHOICES,
     Glossary,
     Term,
+    check_terms,
     glossary_of,
     parse_glossary,
     read_glossary,
@@ -49,11 +47,11 @@ def test_a_mapping_is_a_glossary_and_so_is_a_glossary() -> None:
         (b"a\tb\nD\xff\tfile\n", "byte 2 of the line is not UTF-8\n  t.tsv:2\n  save the glossary as UTF-8"),
         (b"# nothing\n", "the glossary has no terms\n  write term, tab, translation on each line"),
         (
-            b"a" * (LONGEST_TERM + 1) + b"\tb",
+            b"a" * 201 + b"\tb",
             "a term has 201 characters, and 200 are the most\n  t.tsv:1\n  a glossary has terms",
         ),
         (
-            b"a\t" + b"|".join(b"%d" % i for i in range(MOST_CHOICES + 1)),
+            b"a\t" + b"|".join(b"%d" % i for i in range(17)),
             "the term has 17 translations to choose from, and 16 are the most\n  t.tsv:1\n  keep the best",
         ),
     ],
@@ -65,6 +63,14 @@ def test_what_is_wrong_with_a_file_is_said_by_line(data, said) -> None:
     with pytest.raises((DataError, LimitError)) as caught:
         parse_glossary(data, "t.tsv")
     assert str(caught.value).startswith(said)
+
+
+def test_what_is_just_small_enough_is_taken() -> None:
+    made = glossary_of({"a" * 200: [f"{n:0200}" for n in range(16)]})
+    assert len(made.terms[0].targets) == 16
+    terms = ((f"line {n}", Term(f"t{n}", ("x",))) for n in range(1, 100_002))
+    with pytest.raises(LimitError, match="there are more than 100,000 terms\n  line 100001\n  split the"):
+        check_terms(terms)
 
 
 def test_the_same_line_twice_is_no_contradiction() -> None:
@@ -86,7 +92,7 @@ def test_a_file_that_is_not_there(tmp_path) -> None:
         read_glossary(tmp_path / "none.tsv")
     large = tmp_path / "large.tsv"
     with large.open("wb") as file:
-        file.truncate(LARGEST_FILE + 1)
+        file.truncate(32 * 1024 * 1024 + 1)
     with pytest.raises(LimitError, match="the glossary has 33,554,433 bytes, and 33,554,432 are the most"):
         read_glossary(large)
 

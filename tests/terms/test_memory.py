@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.errors import ConfigError, DataError
-from jumok.terms.memory import LONGEST, MemoryMatch, TranslationMemory, read_memory
+from jumok.terms.memory import MemoryMatch, TranslationMemory, read_memory
 from jumok.text.normalize import tidy
 
 PAIRS = [
@@ -52,11 +52,13 @@ def test_only_the_same_text_has_a_score_of_one() -> None:
 
 
 def test_very_long_texts_are_found_only_as_they_are() -> None:
-    long = "word " * LONGEST
+    long, shorter = "word " * 401, "word " * 399 + "words"
+    assert (len(long.strip()), len(shorter)) == (2_004, 2_000)
     memory = TranslationMemory([(long, "lang"), *PAIRS])
     assert memory.exact(long) is not None
     assert memory.matches(long) == []
     assert len(memory.sources) == 3
+    assert TranslationMemory([(shorter, "kurz")]).matches(shorter)
 
 
 def test_a_threshold_that_cannot_work() -> None:

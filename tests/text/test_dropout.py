@@ -60,6 +60,22 @@ def test_pieces_never_cross_a_border_of_the_tokenizer() -> None:
     cuts = WordCutter(crossing, 0.0, 1)
     found = cuts.pick(cuts.read(ids_of(["a-a"], crossing), 1), np.random.default_rng(0), 99)
     assert found.values.tolist() == crossing.encode("a-a")
+    figures = Tokenizer(TokenizerForm(("1", "a", "11"), (("1", "1"),), "bpe"))
+    cuts = WordCutter(figures, 0.0, 1)
+    found = cuts.pick(cuts.read(ids_of(["a11"], figures), 1), np.random.default_rng(0), 99)
+    assert figures.pieces(found.values.tolist())[-2:] == ["1", "1"]
+
+
+def test_usual_words_are_parted_without_asking_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters, and signs behind them: most of a text, and the library is slow to ask."""
+    cuts, asked = WordCutter(TOKENIZER, 0.1, 1), list[str]()
+    known = [cuts._symbols(word) for word in ("lowest", "Pferd...", "읽었다.")]
+    split = Tokenizer.split
+    monkeypatch.setattr(Tokenizer, "split", lambda self, text: [asked.append(text), split(self, text)][1])
+    assert [cuts._symbols(word) for word in ("lowest", "Pferd...", "읽었다.")] == known
+    assert asked == []
+    cuts._symbols("a-b")
+    assert asked == ["a-b"]
 
 
 def test_more_dropout_more_pieces() -> None:

@@ -111,3 +111,12 @@ def test_a_tokenizer_of_another_toolkit_is_refused() -> None:
         "tokens cannot be added to it\n"
         "  leave the option out: text that it does not cover is written in smaller pieces"
     )
+
+
+def test_at_most_half_of_the_new_tokens_are_single_characters() -> None:
+    """Of 20 new characters that are all frequent, 5 of 10 tokens; the rest are pairs of what is known."""
+    before = made()
+    line = "".join(chr(0x0391 + n) for n in range(17)) + "the the thethe"
+    after = grow(before, [line] * 5, 10)
+    new = after.pieces(range(before.size, after.size))
+    assert [len(piece) == 1 for piece in new] == [True] * 5 + [False] * 5

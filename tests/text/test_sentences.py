@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jumok.text.marks import CONTEXT_MARK, QUESTION_MARK
-from jumok.text.sentences import TextLayout, between, count_sentences, lay_out, whole
+from jumok.text.sentences import TextLayout, between, count_sentences, has_sentence, lay_out, whole
 
 ONE = {
     "sv": ["Tåget går den 5 mars kl. 14:30 från Malmö.", "Ta med t.ex. Bröd och bl.a. Ost."],
@@ -35,6 +35,7 @@ SEVERAL = {
         ["He lives in the U.S. ", "She does not."],
         ['He said "no." ', '"Why?" ', "I asked."],
         ["Pens, paper etc. ", "Tom has them."],
+        ["He came. ", "3. The end is near."],
     ],
     "": [["he came . ", "she left ! ", "why ?"], ["hi. ", "how are you? ", "see e.g. this."]],
     "de": [
@@ -45,7 +46,7 @@ SEVERAL = {
     "es": [["¿Dónde está? ", "¡Aquí! ", "Bien."]],
     "ko": [["그는 왔다. ", "정말? ", "네."], ["안녕하세요. ", "iPhone을 샀다."]],
     "ja": [["本当？", "はい。", "「行く。」", "帰る。"], ["削除しますか?", "はい。"]],
-    "zh": [["他来了。", "“你好”是什么？", "好！"]],
+    "zh": [["他来了。", "“你好”是什么？", "好！"], ["真的?！", "“好。”"]],
     "ar": [["هل أنت هنا؟ ", "نعم. ", "شكرا!"]],
     "hi": [["यह है। ", "वह है।"]],
     "th": [["สวัสดีครับ ", "ขอบคุณครับ"]],
@@ -109,6 +110,24 @@ def test_sentences_follow_one_another_as_the_target_writes_them() -> None:
     )
     assert between("\n", "en", "ja") == "\n"
     assert between(" ", "en", "ko") == " "
+
+
+def test_a_layout_has_a_place_for_each_sentence_and_no_more() -> None:
+    layout = lay_out("One. Two.", "en")
+    assert "".join(layout.join(["Eins.", "Zwei."])) == "Eins. Zwei."
+    for sentences in (["Eins."], ["Eins.", "Zwei.", "Drei."]):
+        with pytest.raises(ValueError, match="zip\\(\\) argument 2 is"):
+            layout.join(sentences)
+
+
+def test_letters_are_no_sentence_where_there_are_none_but_an_address() -> None:
+    for text, found in (
+        ("www.example.org/a", False),
+        ("x@example.org", False),
+        ("3 x", True),
+        ("12 + 3", False),
+    ):
+        assert has_sentence(text, "en") is found
 
 
 def test_a_whole_text_is_one_sentence() -> None:

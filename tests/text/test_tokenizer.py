@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from jumok.config import TextConfig
 from jumok.errors import DataError, TokenizerFileError
+from jumok.images.patches import PatchReader
 from jumok.text import tokenizer as module
+from jumok.text.frame import Frame
 from jumok.text.normalize import tidy
 from jumok.text.tokenizer import (
     BOS,
@@ -370,3 +372,17 @@ def test_the_files_of_earlier_versions_are_the_same_to_the_byte() -> None:
     one = train_tokenizer(["ab ab", "ab c"], TextConfig(vocabulary=300))
     other = train_tokenizer(["ab ab", "ab c"], TextConfig(kind="char", vocabulary=300))
     assert (one.fingerprint[:16], other.fingerprint[:16]) == ("9eac7f1301380921", "6c0a1cb4dfe658d0")
+
+
+def test_a_frame_has_a_fingerprint_of_its_own_and_none_has_that_of_the_tokenizer() -> None:
+    assert Tokenizers(BPE, BPE).fingerprint == BPE.fingerprint
+    assert Tokenizers(BPE, CHAR).fingerprint not in (BPE.fingerprint, CHAR.fingerprint)
+    framed = [Tokenizers(BPE, BPE, Frame(target=(sign,))).fingerprint for sign in ("<s>", "<unk>")]
+    assert len({BPE.fingerprint, *framed}) == 3
+
+
+def test_marks_must_be_tokens_of_both_sides() -> None:
+    marked = train_tokenizer(LINES, TextConfig(vocabulary=420, marks=True))
+    sides = [(a, b) for a in (BPE, marked) for b in (BPE, marked)]
+    assert [Tokenizers(*both).have_marks for both in sides] == [False, False, False, True]
+    assert not Tokenizers(PatchReader(8, 4), marked).have_marks

@@ -1,10 +1,13 @@
 """What is measured of each direction, and of all of them together."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from jumok.evaluation.metrics import measure
 from jumok.text.frame import Direction
-from jumok.training.by_direction import grouped, scores_by
+from jumok.training.by_direction import grouped, scores_by, translated_by
 
 DE, FR = Direction("en", "de"), Direction("en", "fr")
 ANSWERS = ["ein Hund", "un chien", "ein Mann", "un cheval"]
@@ -32,3 +35,22 @@ def test_one_direction_is_as_before() -> None:
     found = scores_by(["exact"], ANSWERS, RIGHT, [DE] * 4, "")
     plain = measure("exact", ANSWERS, RIGHT)
     assert found == {"exact": plain.value, "exact_signature": plain.signature}
+
+
+def test_each_source_is_translated_in_its_own_direction() -> None:
+    """By a model that knows several; another translates as it is, and the order stays that of the sources."""
+
+    def translator(*languages: str) -> Any:
+        frame = SimpleNamespace(languages=languages)
+        towards = lambda target, source: f"{source} to {target}"  # noqa: E731
+        return SimpleNamespace(tokenizers=SimpleNamespace(frame=frame), towards=towards)
+
+    def answer(facing: Any, sources: list[str]) -> Any:
+        told = facing if isinstance(facing, str) else "as it is"
+        return [f"{source}: {told}" for source in sources]
+
+    sources = ["one", "two", "three", "four"]
+    many = translated_by(translator("en", "de", "fr"), sources, WAYS, answer)
+    assert many == ["one: en to de", "two: en to fr", "three: en to de", "four: en to fr"]
+    single = translated_by(translator(), sources, WAYS, answer)
+    assert single == [f"{source}: as it is" for source in sources]

@@ -209,6 +209,7 @@ def test_the_document_has_the_tokens_that_matter(models: dict[str, Model]) -> No
     gradient = np.abs(found["output", "logits"].gradient)
     assert [abs(one["gradient"]) for one in shown] == sorted(gradient, reverse=True)[:8]
     assert shown[0]["text"] == f"<{shown[0]['id']}>"
+    assert models["transformer"].training_step(TEXT, ANSWER, index=(0, 0)).weight.index == (0, 0)
     other = models["transformer"].training_step(TEXT, ANSWER, index=(700, 3))
     assert 700 in [one["id"] for one in other.to_dict()["candidates"]]
 

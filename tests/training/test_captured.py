@@ -4,6 +4,7 @@ import copy
 import gc
 import logging
 import weakref
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -218,6 +219,28 @@ def test_what_cannot_be_captured_is_called_with_one_notice(
         "the GPU cannot replay this model's steps (operation not permitted when stream is capturing): "
         "they run one by one"
     )
+
+
+def test_what_was_captured_is_replayed_and_not_called_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a graph that only counts: the first call is captured and replayed, the next are replayed."""
+    replays, calls = list[object](), list[str]()
+
+    class Graph:
+        """Stands in for one of a GPU."""
+
+        def replay(self) -> None:
+            replays.append(self)
+
+        def pool(self) -> str:
+            return "the pool"
+
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    monkeypatch.setattr(torch.cuda, "graph", lambda *_, **__: nullcontext())
+    graphs = StepGraphs(enabled=True)
+    for name in ("first", "first", "update", "first"):
+        graphs(name, lambda name=name: calls.append(name))  # type: ignore[misc]
+    assert calls == ["first", "update"]
+    assert [replays.index(one) for one in replays] == [0, 0, 2, 0]
 
 
 def test_memory_that_runs_out_in_a_capture_is_no_reason_to_call(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,25 @@ def test_processes_that_start_again_do_not_read_what_the_dead_have_left(
     assert not fresh_store(1).check(["address"])
 
 
+def test_a_process_takes_its_own_gpu_before_it_meets_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a machine that has two, and nobody to meet."""
+    calls = list[tuple[object, ...]]()
+    note = lambda name: lambda *given, **_: calls.append((name, *map(str, given)))  # noqa: E731
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", note("set_device"))
+    for name in ("init_process_group", "new_group", "destroy_process_group"):
+        monkeypatch.setattr(torch.distributed, name, note(name))
+    with join(None, TORCHRUN) as world:
+        assert (world.device, world.rank, world.size) == ("cuda:1", 1, 2)
+    assert calls == [
+        ("set_device", "cuda:1"),
+        ("init_process_group", "nccl"),
+        ("new_group",),
+        ("destroy_process_group",),
+    ]
+
+
 def test_memory_that_runs_out_in_an_exchange_is_nobodys_end() -> None:
     with pytest.raises(torch.OutOfMemoryError, match="no room"), losing_nobody():
         raise torch.OutOfMemoryError("no room")
@@ -180,6 +199,13 @@ def test_buckets_hold_every_tensor_once_by_type_and_within_their_size(
     for bucket in found:
         assert len({tensor.dtype for tensor in bucket}) == 1
         assert len(bucket) == 1 or sum(tensor.numel() for tensor in bucket) <= 10
+
+
+def test_small_gradients_travel_together_and_large_ones_as_far_as_they_fit() -> None:
+    """One call has up to 64 MiB of fp32; these tensors have a size and no numbers."""
+    small, large, rest = (torch.empty(size, device="meta") for size in (1000, 9 * 2**20, 7 * 2**20 - 1000))
+    for tensors, counts in (([small] * 50, [50]), ([large] * 3, [1, 1, 1]), ([large, small, rest], [3])):
+        assert [len(each) for each in buckets(tensors)] == counts
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jumok.config import TrainingConfig
 from jumok.data.sampler import Cursor
 from jumok.errors import DataError, RunError
-from jumok.training.loop import UNREAD, Event, Outcome, Reason, Validation, fit, look_first
+from jumok.training.loop import UNREAD, Event, Outcome, Reason, Validation, Window, fit, look_first
 from jumok.training.schedule import learning_rate
 from jumok.training.state import LoopState
 from jumok.training.step import StepNumbers, StepResult
@@ -201,6 +201,14 @@ def test_a_train_event_has_the_losses_in_full_digits_and_rates_over_its_window()
         "skipped_steps": 0,
         "elapsed_s": 3.0,
     }
+
+
+def test_rates_are_those_of_a_second() -> None:
+    window = Window(100.0)
+    for step in (1, 2):
+        window.add(step, StepResult(torch.tensor([1.0, 1.0, 1.0, 0.0]), 60, 5))
+    event = window.event(LoopState(), 1e-3, 104.0)
+    assert (event["tokens_per_s"], event["sentences_per_s"]) == (30.0, 2.5)
 
 
 def test_rates_do_not_count_the_time_of_a_validation() -> None:

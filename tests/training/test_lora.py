@@ -147,6 +147,21 @@ def test_a_copy_of_the_model_for_another_thread_keeps_its_own_gradients() -> Non
     assert all(one.a.grad is None and one.weight.grad is None for one in adapters.by_name.values())
 
 
+def test_gradients_that_are_left_are_handed_on_once() -> None:
+    """Other threads leave theirs in the matrix itself."""
+    adapters = adapted(make())
+    wanted = []
+    for one in adapters.by_name.values():
+        nn.init.normal_(one.b, std=0.1)
+        one.weight.grad = torch.randn_like(one.weight)
+        wanted.append(one.gradients(one.weight.grad))
+    for _ in range(2):
+        adapters.take()
+    for one, (a, b) in zip(adapters.by_name.values(), wanted, strict=True):
+        assert one.weight.grad is None
+        torch.testing.assert_close([one.a.grad, one.b.grad], [a, b], atol=0, rtol=0)
+
+
 def test_ranks_that_are_none_are_refused() -> None:
     with pytest.raises(ConfigError) as caught:
         adapted(make(), rank=17)

@@ -139,6 +139,14 @@ def test_muon_leaves_weights_without_gradient_alone() -> None:
     assert torch.equal(parameter.detach(), torch.ones(2, 2))
 
 
+def test_muon_goes_on_behind_a_weight_without_gradient() -> None:
+    frozen, learning = (nn.Parameter(torch.ones(2, 2)) for _ in range(2))
+    learning.grad = torch.eye(2)
+    Muon([frozen, learning], RATE, 0.9, 0.0).step()
+    assert torch.equal(frozen.detach(), torch.ones(2, 2))
+    assert not torch.equal(learning.detach(), torch.ones(2, 2))
+
+
 SMALL = {"width": 8, "heads": 2, "feedforward": 8, "encoder_layers": 1, "decoder_layers": 1}
 MODELS = {
     "rnn": RnnConfig(width=8, tied=False),

@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from math import exp, inf, nan
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 from jumok.checkpoint.checkpoints import Checkpoints
+from jumok.config import TransformerConfig
 from jumok.data.batch import lay_rows
 from jumok.errors import RunError
 from jumok.evaluation.evaluate import evaluate
@@ -169,6 +171,41 @@ def test_validation_that_runs_out_of_memory_takes_less_at_a_time(
     assert asked == [8192, 1024, False, True]
     assert look.loss == pytest.approx(plain.loss, rel=1e-6)
     assert [one["hyp"] for one in look.event["samples"]] == [one["hyp"] for one in plain.event["samples"]]
+
+
+def test_a_search_that_is_short_of_memory_takes_few_tokens_at_once(
+    trained: TrainedRun, prepared: Prepared
+) -> None:
+    asked = list[dict[str, Any]]()
+    work = work_of(trained, prepared, [])
+
+    def translate(sources: list[str], **options: Any) -> list[Any]:
+        asked.append(options)
+        return sources
+
+    tokenizers = SimpleNamespace(frame=SimpleNamespace(languages=()))
+    work.__dict__["translator"] = SimpleNamespace(tokenizers=tokenizers, translate=translate)
+    for short in (False, True):
+        work.translated(["12", "345"], work.ways(2), short=short)
+    greedy = {"sentences": "as-is", "beam": 1, "n_best": 1}
+    assert asked == [greedy, greedy | {"batch_tokens": 1024}]
+
+
+@pytest.mark.parametrize(("heads", "align", "found"), [(1, 0.0, None), (2, 0.0, "it"), (2, 0.1, None)])
+def test_the_best_of_several_heads_is_sought_unless_one_is_taught(
+    trained: TrainedRun,
+    prepared: Prepared,
+    monkeypatch: pytest.MonkeyPatch,
+    heads: int,
+    align: float,
+    found: str,
+) -> None:
+    work = work_of(trained, prepared, [])
+    monkeypatch.setattr("jumok.training.work.best_head", lambda *_: "it")
+    work.__dict__["small_aligner"] = None
+    model = TransformerConfig(width=16, heads=heads, feedforward=16)
+    work.config = replace(work.config, model=model, training=replace(work.config.training, align=align))
+    assert work.found_head() == found
 
 
 def test_validation_without_any_memory_is_an_error_that_says_so(

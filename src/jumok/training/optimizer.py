@@ -140,13 +140,7 @@ class Optimizers:
         for key, value in tensors.items():
             what, _, name = key.partition("/")
             optimizer, parameter = owners[name]
-            keep_device = what == "step"  # torch keeps step counts where it made them
-            copy = (
-                value.clone()
-                if keep_device and not parameter.is_cuda
-                else value.to(parameter.device, copy=True)
-            )
-            optimizer.state[parameter][what] = copy
+            optimizer.state[parameter][what] = value.to(parameter.device, copy=True)
 
 
 OUTSIDE = ("source_embedding.", "target_embedding.", "output.", "encoder_bias.", "decoder_bias.")
