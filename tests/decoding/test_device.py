@@ -254,3 +254,20 @@ def test_a_gpu_searches_in_bf16() -> None:
     wanted = twin(make_model(7), sources, limits, SearchOptions(5))
     near = [abs(a[0].score - b[0].score) < 0.5 for a, b in zip(found, wanted, strict=True)]
     assert sum(near) >= 45
+
+
+@pytest.mark.parametrize(("batches", "together"), [(3, False), (4, True)])
+def test_from_four_batches_on_the_last_few_of_each_wait_for_a_batch_of_their_own(
+    batches: int, *, together: bool
+) -> None:
+    """With 32 sentences in a batch one may wait."""
+    model, (sources, limits) = make_model(4), many(32 * batches)
+    found = [
+        len(places)
+        for places, _ in DeviceSearch(model).search(
+            sources, limits, SearchOptions(beam=2, keep=1), sentences=32
+        )
+    ]
+    assert sum(found) == 32 * batches
+    assert len(found) == batches + together
+    assert any(count < 32 for count in found[:batches]) == together

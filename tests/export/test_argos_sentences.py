@@ -11,7 +11,7 @@ from jumok.text.sentences import lay_out
 
 TEXTS = {
     "en": 'Mr. J. Smith paid $3.14. "Come!" he said. See www.x.com. U.S. forces left. It was 5 p.m. '
-    'Then she left. "No?" Yes.',
+    'Then she left. Is it? I know. "No?" Yes.',
     "de": "Das ist z. B. Herr Dr. Müller. Er kam am 5. März 2020 an. Der Wert ist 3.14. Brot usw. "
     "Das ist alles. Ende!",
     "fr": "Attention ! Il vient. M. Dupont est là.",

@@ -16,7 +16,7 @@ from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.middleware import RequestId
 from jumok.server.gates.problems import Problem
-from jumok.server.services import Services, StreamPlaces, Turns, answer_in_time
+from jumok.server.services import ServedModel, Services, StreamPlaces, Turns, answer_in_time
 from jumok.server.settings import ModelNotes, ServerSettings
 
 
@@ -166,3 +166,10 @@ def test_documents_give_way_from_the_first_byte_to_the_last(
     asyncio.run(RequestId(app, services)(scope, cast(Any, None), cast(Any, None)))
     assert seen == [waits]
     assert not services._someone_waits()
+
+
+def test_metrics_call_a_model_by_the_first_sixteen_letters_of_its_fingerprint() -> None:
+    info = {"fingerprint": "0123456789abcdef" * 4}
+    translator: Any = SimpleNamespace(info=info, config=SimpleNamespace(model=SimpleNamespace(arch="rnn")))
+    served = ServedModel("small", translator, cast(Any, None), ModelNotes())
+    assert served.labels == {"model": "small", "arch": "rnn", "fingerprint": "0123456789abcdef"}
