@@ -125,3 +125,18 @@ def test_a_call_that_names_its_way_gets_as_many_of_the_folders_answers_as_there_
     assert make_request(folder, {"sample": True}).decoding.n_best == 6
     with pytest.raises(ConfigError, match="a beam of 2 gives at most 2 answers"):
         make_request(folder, {"beam": 2, "n_best": 3})
+
+
+def test_spans_to_keep_are_for_the_only_text_or_for_each() -> None:
+    def kept(keep: object) -> object:
+        return make_request(DecodingConfig(), {"keep": keep}).keep
+
+    assert kept([(0, 3), [3, 3]]) == (((0, 3), (3, 3)),)
+    assert kept([[(0, 3)], [], [[1, 2]]]) == (((0, 3),), (), ((1, 2),))
+    assert kept(None) == kept([]) == ()
+
+
+@pytest.mark.parametrize("span", [(2, 1), (-1, 1), (0, 1, 2), (0,), (0, 1.0), (True, 2), "ab"])
+def test_what_is_no_span_is_refused(span: object) -> None:
+    with pytest.raises(ConfigError, match="which is no span\n  a span is two numbers: its first"):
+        make_request(DecodingConfig(), {"keep": [[span]]})

@@ -17,7 +17,7 @@ TEXTS = {
     "fr": "Attention ! Il vient. M. Dupont est là.",
     "ko": "그는 왔다. 정말? 네. 조지 W. 부시가 왔다.",
     "ja": "本当？はい。「行く。」と言った。彼は来た。",
-    "zh": "他来了。“你好”是什么？好！",
+    "zh": "他来了。“你好”是什么？好!3个。对!A好!不",
     "ar": "وصل د. أحمد. هل أنت هنا؟ نعم.",
     "sv": "Tåget går kl. 14:30 i dag. Hon vet.",
     "": "One came. Two went.",

@@ -3,7 +3,9 @@
 import numpy as np
 import onnx
 import onnxruntime
+import pytest
 import torch
+from torch.nn import functional as F
 
 from jumok.export.graph import IR, OPSET, Graph
 
@@ -46,3 +48,26 @@ def test_splitting_into_one_part_adds_nothing() -> None:
     graph = Graph("small")
     assert graph.split("x", [4], axis=0) == ["x"]
     assert graph.nodes == []
+
+
+@pytest.mark.parametrize("width", [4, None])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+def test_attention_is_that_of_torch(width: int | None, *, masked: bool, biased: bool) -> None:
+    torch.manual_seed(0)
+    B, H, T, S, K = 2, 3, 5, 6, 4
+    q, k, v = torch.randn(B, H, T, K), torch.randn(B, H, S, K), torch.randn(B, H, S, K)
+    seen, bias = torch.ones(B, 1, 1, S, dtype=torch.bool), torch.randn(1, H, T, S)
+    seen[0, ..., 3:] = False
+    graph, given = Graph("small"), {"q": q, "k": k, "v": v}
+    names = [graph.input(name, list(x.shape)) for name, x in given.items()]
+    mask = graph.input("mask", [B, 1, 1, S], "BOOL") if masked else None
+    more = graph.input("bias", [1, H, T, S]) if biased else None
+    graph.output("y", graph.attention(*names, mask, width, more), [B, T, H * K])
+    given |= ({"mask": seen} if masked else {}) | ({"bias": bias} if biased else {})
+    [found] = run(graph, **{name: x.numpy() for name, x in given.items()})
+    added = (bias if biased else torch.zeros(1)).expand(B, H, T, S)
+    added = added.masked_fill(~seen, -torch.inf) if masked else added
+    scale = 1 / 2 if width else 1.0
+    wanted = F.scaled_dot_product_attention(q, k, v, attn_mask=added, scale=scale)
+    np.testing.assert_allclose(found, wanted.transpose(1, 2).flatten(2), atol=1e-6)
