@@ -147,3 +147,11 @@ def test_nothing_looks_inside_all_of_them_at_once() -> None:
         "this looks inside one model, and here are 4 that predict together\n"
         "  load one member by itself; votes shows what each of them wanted"
     )
+
+
+@pytest.mark.parametrize("mean", ["logs", "probabilities"])
+def test_every_distribution_needs_a_weight_of_its_own(mean: Any) -> None:
+    given = [torch.zeros(3), torch.zeros(3)]
+    for weights in ([1.0], [0.5, 0.25, 0.25]):
+        with pytest.raises(ValueError, match=r"zip\(\) argument 2 is (shorter|longer) than argument 1"):
+            mixed_log_probs(given, weights, mean)

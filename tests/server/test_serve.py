@@ -209,3 +209,24 @@ def test_a_server_with_a_reloader_listens_for_the_signal(monkeypatch: pytest.Mon
         asyncio.run(asyncio.wait_for(main(), 120))
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_client_that_keeps_its_connection_is_let_go_without_complaint(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> bytes:
+        started, settings = asyncio.Event(), ServerSettings(port=0)
+        sock = listen(settings)
+        server = Server(build_app({}), settings, started.set)
+        running = asyncio.create_task(server.serve([sock]))
+        await started.wait()
+        reader, writer = await asyncio.open_connection(*sock.getsockname()[:2])
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        said = await reader.readuntil(b"\r\n\r\n")
+        server.handle_exit(signal.SIGTERM, None)
+        await running
+        writer.close()
+        return said
+
+    assert asyncio.run(asyncio.wait_for(main(), 120)).startswith(b"HTTP/1.1 ")
+    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == []
