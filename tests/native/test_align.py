@@ -172,12 +172,14 @@ def test_a_head_that_is_not_there_is_refused(name: str, head: AlignHead) -> None
 
 
 def test_tags_are_nobodys_words_and_there_are_none_unless_they_are_named() -> None:
-    """Of two sources with the same attention the first tag and the last one take the place of a look."""
+    """What is a tag is never looked at; of the rest it is the place with the most weight."""
     config = SHAPES["post-sinusoidal"]
     model, state = make(config)
     native = NativeModel(config, pack_weights(config, state, shared=True))
     head = heads_of(config)[1]
     decoding = DecodingConfig(beam=2)
+    [[only]] = native.search([[265]], [9], SearchOptions.of(decoding, head))
+    assert set(only.alignment) == {0}  # the first word and the last
     [[plain]] = native.search([SOURCES[0]], [12], SearchOptions.of(decoding, head))
     check_looks(model, SOURCES[0], plain, head, 2e-5)
     weights = by_torch(model, SOURCES[0], plain, head)
