@@ -3,6 +3,7 @@ import pytest
 from tests.native.making import CONFIGS, VOCABULARY, make
 
 from jumok.answers import NotFiniteError
+from jumok.architectures import AlignHead
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
 from jumok.decoding.jobs import Job
@@ -129,3 +130,16 @@ def test_parts_of_another_shape_are_refused_with_a_reason() -> None:
     wrong = PackedWeights(24, 7, parts["decoder.0.input"].data, None, parts["decoder.0.input"].bias)
     with pytest.raises(ModelError, match="the native engine cannot run this model: .*decoder.0.input"):
         NativeModel(config, {**parts, "decoder.0.input": wrong})
+
+
+def test_an_answer_aligns_with_the_only_word_that_is_no_tag() -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    native = NativeModel(CONFIGS["transformer"], pack_weights(CONFIGS["transformer"], arrays, shared=True))
+    decoding, head = DecodingConfig(beam=2), AlignHead(0, 0)
+    for options in (SearchOptions(beam=2, keep=1, align=head), SearchOptions.of(decoding, head)):
+        [[best]] = native.search([SOURCES[1]], [9], options)
+        assert best.ids
+        assert set(best.alignment) == {0}
+    for tags, place in (((1, 0), 1), ((0, 1), 0)):
+        [[tagged]] = native.search([SOURCES[3]], [9], SearchOptions.of(decoding, head, tags))
+        assert set(tagged.alignment) == {place}
