@@ -198,6 +198,7 @@ def test_a_server_with_a_reloader_listens_for_the_signal(monkeypatch: pytest.Mon
         try:
             await server.startup()
             assert started == [True]
+            assert signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
             os.kill(os.getpid(), signal.SIGHUP)
             await asked.wait()
         finally:
