@@ -150,8 +150,7 @@ def test_nothing_looks_inside_all_of_them_at_once() -> None:
 
 
 @pytest.mark.parametrize("mean", ["logs", "probabilities"])
-def test_every_distribution_needs_a_weight_of_its_own(mean: Any) -> None:
-    given = [torch.zeros(3), torch.zeros(3)]
-    for weights in ([1.0], [0.5, 0.25, 0.25]):
-        with pytest.raises(ValueError, match=r"zip\(\) argument 2 is (shorter|longer) than argument 1"):
-            mixed_log_probs(given, weights, mean)
+@pytest.mark.parametrize(("weights", "how"), [([1.0], "longer"), ([0.5, 0.25, 0.25], "shorter")])
+def test_every_distribution_has_a_weight_of_its_own(weights: list[float], how: str, mean: Any) -> None:
+    with pytest.raises(ValueError, match=rf"zip\(\) argument 2 is {how} than argument 1"):
+        mixed_log_probs([torch.zeros(3), torch.zeros(3)], weights, mean)
