@@ -37,7 +37,11 @@ def built(config: ModelConfig) -> Seq2Seq:
 @pytest.mark.parametrize("arch", CONFIGS)
 def test_measured_figures_stand_beside_the_formula(arch: str) -> None:
     config = CONFIGS[arch]
-    found = measure_growth(built(config), config, V, lengths=(8, 16, 32))
+    told: list[tuple[str, int, int | None]] = []
+    found = measure_growth(
+        built(config), config, V, lengths=(8, 16, 32), progress=lambda *said: told.append(said)
+    )
+    assert told == [("growth with length", done, 3) for done in (1, 2, 3)]
     assert found is not None
     assert found["lengths"] == [8, 16, 32]
     assert found["flops"] == [forward_cost(config, n, n, V).flops for n in (8, 16, 32)]

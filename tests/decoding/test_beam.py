@@ -1,6 +1,7 @@
 import json
 import math
 from collections import Counter
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -11,6 +12,7 @@ from tests.decoding.conftest import COPYING
 from tests.decoding.searches import beam_search, greedy
 
 from jumok.answers import Answer, NotFiniteError, normalised, ranked
+from jumok.decoding.batched import USUAL
 from jumok.decoding.beam import BeamSearch, BeamTree, is_done
 from jumok.decoding.constraints import Constraint
 from jumok.decoding.filters import NEVER, at_least, forbid, no_repeat
@@ -19,6 +21,7 @@ from jumok.decoding.search import run_search
 from jumok.errors import ConfigError
 from jumok.explain.documents import BeamDocument
 from jumok.models.build import build_model
+from jumok.text.specials import FIRST_BYTE
 from jumok.text.tokenizer import EOS
 
 SOURCES = st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=5), min_size=1, max_size=5)
@@ -275,3 +278,20 @@ def test_a_beam_of_full_width_finds_the_best_answer_that_has_a_phrase(
     truth = constraint.ranked(every if soft else having, alpha)[0]
     assert best.ids == truth.ids
     assert best.score == pytest.approx(truth.score, abs=1e-5)
+
+
+def test_the_best_tokens_are_wanted_only_where_the_usual_filter_changes_nothing() -> None:
+    def wanted(limit: int = 9, filters: Any = (USUAL,), token: int | None = None, **more: Any) -> int:
+        search = BeamSearch([limit], filters, beam=3, **more)
+        if token is not None:
+            search.tokens = [token]
+        return search.wants(USUAL)
+
+    assert wanted() == 6
+    assert wanted(filters=()) == wanted(filters=(USUAL, at_least(2))) == 0
+    assert wanted(record=BeamTree(3, 1.0)) == 0
+    assert wanted(token=FIRST_BYTE + 0x41) == 6
+    assert wanted(token=FIRST_BYTE + 0xC3) == 0  # a character that goes on
+    assert [wanted(limit) for limit in (3, 4)] == [0, 6]  # a character may take four tokens
+    wish = Constraint((Phrase((Spelling("a", (300,)),)),), [], 3)
+    assert wanted(constraints=[wish]) == 0

@@ -1,5 +1,9 @@
 """A graph built by hand runs and computes what its operators say."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -71,3 +75,49 @@ def test_attention_is_that_of_torch(width: int | None, *, masked: bool, biased: 
     scale = 1 / 2 if width else 1.0
     wanted = F.scaled_dot_product_attention(q, k, v, attn_mask=added, scale=scale)
     np.testing.assert_allclose(found, wanted.transpose(1, 2).flatten(2), atol=1e-6)
+
+
+def in_onnx(x: torch.Tensor, part: Callable[[Graph, str], str]) -> np.ndarray:
+    """What becomes of a tensor."""
+    graph = Graph("small")
+    graph.output("y", part(graph, graph.input("x", list(x.shape))), list(x.shape))
+    return run(graph, x=x.numpy())[0]
+
+
+def test_norms_are_those_of_torch_for_each_token() -> None:
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(2, 3, 5), torch.randn(5), torch.randn(5)
+    found = in_onnx(x, lambda graph, name: graph.layer_norm(name, "norm", weight, bias, 0.1))
+    np.testing.assert_allclose(found, F.layer_norm(x, (5,), weight, bias, 0.1), atol=1e-6)
+    found = in_onnx(x, lambda graph, name: graph.rms_norm(name, "norm", weight, 0.1))
+    np.testing.assert_allclose(found, F.rms_norm(x, (5,), weight, 0.1), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("relu", F.relu),
+        ("silu", F.silu),
+        ("gelu", F.gelu),
+        ("gelu_tanh", partial(F.gelu, approximate="tanh")),
+    ],
+)
+def test_activations_are_those_of_torch(name: Any, plain: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    x = torch.linspace(-4, 4, 33)
+    found = in_onnx(x, lambda graph, given: graph.activate(given, name))
+    np.testing.assert_allclose(found, plain(x), atol=1e-6)
+
+
+def test_a_product_of_every_token_with_and_without_a_bias() -> None:
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(2, 3, 4), torch.randn(4, 4), torch.randn(4)
+    for added in (bias, None):
+        found = in_onnx(x, lambda graph, name, added=added: graph.linear(name, "w", weight, added))
+        np.testing.assert_allclose(found, F.linear(x, weight, added), atol=1e-6)
+
+
+def test_logits_may_have_a_bias() -> None:
+    torch.manual_seed(0)
+    x, table, bias = torch.randn(2, 3), torch.randn(3, 3), torch.randn(3)
+    found = in_onnx(x, lambda graph, name: graph.log_probs("table", table, name, bias))
+    np.testing.assert_allclose(found, F.linear(x, table, bias).log_softmax(dim=-1), atol=1e-6)

@@ -107,3 +107,11 @@ def test_threads_are_the_cores_or_as_told(monkeypatch: pytest.MonkeyPatch) -> No
     for nothing in ("", "0", "many"):
         monkeypatch.setenv("OMP_NUM_THREADS", nothing)
         assert thread_count() == 4
+
+
+def test_where_no_one_counts_the_cores_there_is_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    for cores, threads in ((None, 1), (6, 6)):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        assert thread_count() == threads

@@ -8,7 +8,7 @@ from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
 from jumok.decoding.jobs import Job
 from jumok.errors import ConfigError, ModelError
-from jumok.native.library import available
+from jumok.native.library import available, library
 from jumok.native.model import NativeModel, SearchOptions
 from jumok.native.weights import PackedWeights, pack_weights
 
@@ -46,6 +46,7 @@ def test_a_sentence_does_not_depend_on_others_nor_on_threads() -> None:
             CONFIGS["transformer"], pack_weights(CONFIGS["transformer"], arrays, shared=True, type=kind)
         )
         assert native.type == kind
+        assert native.level == library().level in library().levels
         options, limits = SearchOptions(beam=3), [9, 5, 12, 1]
         together = native.search(SOURCES, limits, options, threads=2)
         for source, limit, answers in zip(SOURCES, limits, together, strict=True):

@@ -356,13 +356,14 @@ def test_what_it_counts(tiny_models: dict[str, Translator]) -> None:
     worker.close()
 
 
-def test_two_texts_of_a_request_that_fail_together_harm_no_one_else() -> None:
+@pytest.mark.parametrize("most", [4, 1])  # with one token all end at the same step
+def test_two_texts_of_a_request_that_fail_together_harm_no_one_else(most: int) -> None:
     translator = poisoned("rnn")
-    alone = translator.translate("a man", beam=2, max_len=4).text
+    alone = translator.translate("a man", beam=2, max_len=most).text
     worker = worker_for(translator)
 
     async def together() -> list[Any]:
-        orders = [order_for(translator, *texts, max_len=4) for texts in (("Z", "Z Z"), ("a man",))]
+        orders = [order_for(translator, *texts, max_len=most) for texts in (("Z", "Z Z"), ("a man",))]
         return await asyncio.gather(
             *(worker.translate(order, soon()) for order in orders), return_exceptions=True
         )
