@@ -51,17 +51,20 @@ def refused(name, work):
 model = jumok.load("demo/transformer")
 answer = model.translate("5. März 2024", align=True)
 *parts, final = model.stream("5. März 2024")
+drawn = [model.translate("5. März 2024", temperature=0.1, **way) for way in ({"sample": True}, {"mbr": 4})]
+drawn += [list(model.stream("5. März 2024", mbr=3, temperature=0.1))[-1].translation]
 both = jumok.load("demo/transformer+demo/transformer")
 (folder / "a.txt").write_text("5. März 2024\\n", encoding="utf-8")
 found = jumok.evaluate(model, ["5. März 2024"], ["2024-03-05"], metrics=["exact"])
-refused("sample", lambda: model.translate("5. März 2024", sample=True))
+refused("no_repeat_ngram", lambda: model.translate("5. März 2024", no_repeat_ngram=2))
 refused("train", lambda: jumok.train)
 refused("gradients", lambda: model.gradients("5. März 2024"))
 refused("training_step", lambda: model.training_step("5. März 2024"))
 refused("engine", lambda: jumok.load("demo/rnn", engine="torch"))
 refused("cuda", lambda: jumok.load("demo/rnn", "cuda"))
 print(json.dumps({
-    "text": answer.text, "links": len(answer.links), "stream": [parts[-1].text, final.translation.text],
+    "text": answer.text, "drawn": [one.text for one in drawn], "links": len(answer.links),
+    "stream": [parts[-1].text, final.translation.text],
     "engine": model.engine["name"], "ensemble": both.translate("5. März 2024").text,
     "score": model.score("5. März 2024", "2024-03-05").score > -1,
     "document": str(model.translate_document(folder / "a.txt", folder / "b.txt").target),
@@ -76,12 +79,13 @@ def test_the_python_interface(light: dict[str, str], tmp_path: Path) -> None:
     found = python(light, PYTHON, tmp_path)
     assert found["text"] == found["ensemble"] == ANSWER
     assert found["links"] == len(ANSWER)
+    assert found["drawn"] == [ANSWER] * 3
     assert found["stream"] == [ANSWER, ANSWER]
     assert (found["engine"], found["score"], found["verified"], found["exact"]) == ("native", True, 1, 100.0)
     assert found["written"] == f"{ANSWER}\n"
     assert found["torch"]
     assert found["said"] == {
-        "sample": f"sample needs PyTorch\n  {LINE}",
+        "no_repeat_ngram": f"no_repeat_ngram needs PyTorch\n  {LINE}",
         "train": f"jumok.train needs PyTorch\n  {LINE}",
         "gradients": f"gradients needs PyTorch\n  {LINE}",
         "training_step": f"training_step needs PyTorch\n  {LINE}",
@@ -121,6 +125,8 @@ def test_the_commands(light: dict[str, str], tmp_path: Path) -> None:
     wanted = [
         (["translate", *model, "--align", TEXT], f"{ANSWER} ||| "),
         (["translate", *model, "--stream", TEXT], ANSWER),
+        (["translate", *model, "--sample", "--temperature", "0.1", TEXT], ANSWER),
+        (["evaluate", *model, *pair, "--mbr", "4"], "100.0"),
         (["translate", *model, "-i", source, "-o", str(tmp_path / "out")], ""),
         (["score", *model, *pair], ""),
         (["evaluate", *model, *pair], "100.0"),
@@ -215,14 +221,9 @@ except SystemExit as stop:
 """
 
 
-def test_chat_answers_with_the_most_probable(light: dict[str, str]) -> None:
-    assert python(light, CHAT, "--greedy")["text"] == ANSWER
-    [(code, _, err)] = run_all(light, [["chat", "-m", "demo/transformer"]])
-    assert (code, err) == (
-        2,
-        "error: answers drawn at random need PyTorch\n"
-        "  take the most probable with --greedy, or pip install 'jumok[train]'\n",
-    )
+@pytest.mark.parametrize("way", [["--greedy"], ["--temperature", "0.1"]])
+def test_chat_answers(light: dict[str, str], way: list[str]) -> None:
+    assert python(light, CHAT, *way)["text"] == ANSWER
 
 
 def test_a_command_that_needs_torch_says_the_line(light: dict[str, str], tmp_path: Path) -> None:
@@ -262,6 +263,8 @@ def test_the_server(light: dict[str, str]) -> None:
             assert "<title>" in ask("/")
             assert json.loads(ask("/v1/translate", texts=[TEXT]))["results"][0]["text"] == ANSWER
             assert json.loads(ask("/v1/translate", model="demo/rnn", texts=[TEXT]))["model"] == "rnn"
+            for way in ({"sample": True, "temperature": 0.1}, {"mbr": 4, "temperature": 0.1}):
+                assert json.loads(ask("/v1/translate", texts=[TEXT], **way))["results"][0]["text"] == ANSWER
             found = [
                 json.loads(ask("/v1/translate", model=name, texts=["Tür"]))
                 for name in ("de-en", "demo/de-en")

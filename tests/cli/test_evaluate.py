@@ -14,6 +14,7 @@ from jumok.cli.main import main
 from jumok.config import DecodingConfig, RnnConfig, RunConfig, TextConfig
 from jumok.errors import ConfigError
 from jumok.models.build import build_model
+from jumok.native.library import available
 from jumok.seals import unsealed
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -331,7 +332,7 @@ def test_the_best_of_many_draws_is_evaluated_and_can_be_drawn_again(
         found.append(json.loads(capsys.readouterr().out))
         options = {"mbr": 5, "utility": "rouge1", "temperature": 0.7, "top_k": 50, "top_p": 0.9, "seed": seed}
         assert found[-1]["decode"].items() >= {**options, "batch_tokens": budget}.items()
-        assert found[-1]["speed"]["engine"]["name"] == "torch"
+        assert found[-1]["speed"]["engine"]["name"] == ("native" if available() else "torch")
     assert found[0]["examples"] == found[1]["examples"] != found[2]["examples"]
 
 

@@ -1,5 +1,6 @@
 """`jumok serve`: names, addresses, keys, and one real server from start to Ctrl-C."""
 
+import gc
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from urllib.request import urlopen
 
 import pytest
 from tests.decoding.conftest import TINY, untrained
+from tests.server.conftest import wait_until
 
 from jumok.checkpoint.bundled import EXAMPLES, translators
 from jumok.checkpoint.model import save_model
@@ -27,6 +29,7 @@ from jumok.cli.serve import (
     bundled_models,
     bundled_runs,
     examples_for,
+    import_for_good,
     listen_near,
     name_models,
     record_of,
@@ -84,6 +87,31 @@ def test_what_it_says(call: Call, folders: Path, started: dict[str, Any], capsys
     assert list(services.models) == ["rnn", "second"]
     assert services.settings.runs == folders
     assert "opened" not in started
+
+
+def test_torch_waits_for_who_reads_the_page(
+    call: Call, folders: Path, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plain translations need none of it: a server that nobody looks at has its memory for itself."""
+    imported = list[str]()
+    monkeypatch.setattr("jumok.cli.serve.import_for_good", imported.append)
+    assert call("serve", folders / "rnn", "--port", "0", "-q") == 0
+    assert imported == []
+    opened = started["app"].state.services.settings.opened
+    opened()
+    opened()
+    wait_until(lambda: imported == ["torch"])
+
+
+def test_what_is_imported_for_good_is_not_looked_through() -> None:
+    before = gc.get_freeze_count()
+    try:
+        import_for_good("colorsys")
+        assert "colorsys" in sys.modules
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > before
+    finally:
+        gc.unfreeze()
 
 
 def test_only_the_address_and_json(

@@ -419,25 +419,27 @@ def test_a_translation_takes_no_torch(folder: Path, translator: Translator, tmp_
     done = jumok("translate", "-m", str(folder), "a man", "--align", "--device", "cpu")
     assert done.returncode == 0, done.stderr
     assert " ||| " in done.stdout
-    done = jumok("translate", "-m", str(folder), "a man", "--sample", "--device", "cpu")
-    assert "torch is not to be imported" in done.stderr  # the hook works: drawing at random takes torch
+    for way, options in ((("--sample",), {"sample": True}), (("--mbr", "3"), {"mbr": 3})):
+        done = jumok("translate", "-m", str(folder), "a man", *way, "--device", "cpu")
+        assert done.stdout.rstrip("\n") == translator.translate("a man", **options).text
+    done = jumok("translate", "-m", str(folder), "a man", "--no-repeat-ngram", "2", "--device", "cpu")
+    assert "torch is not to be imported" in done.stderr  # the hook works
 
 
 @pytest.mark.skipif(not available(), reason="the C library was not built")
-@pytest.mark.parametrize(
-    ("options", "lack"),
-    [
-        (["--sample"], "sample"),
-        (["--mbr", "3"], "mbr"),
-        (["--no-repeat-ngram", "2"], "no_repeat_ngram"),
-    ],
-)
-def test_what_a_chosen_engine_lacks_is_named(folder: Path, options: list[str], lack: str) -> None:
-    instead = "search with --beam N" if lack in ("sample", "mbr") else f"leave out {lack}"
-    with pytest.raises(ConfigError, match=f"the native engine has no {lack}\n  {instead}, or choose"):
+def test_what_a_chosen_engine_lacks_is_named(folder: Path) -> None:
+    options, lack = ["--no-repeat-ngram", "2"], "no_repeat_ngram"
+    with pytest.raises(ConfigError, match=f"the native engine has no {lack}\n  leave out {lack}, or choose"):
         run(folder, "a man", "--engine", "native", *options)
     assert run(folder, "a man", *options).stdout  # auto lets torch do it
     assert run(folder, "a man", "--engine", "torch", *options).stdout
+
+
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+@pytest.mark.parametrize("options", [["--sample", "--seed", "3"], ["--mbr", "3"], ["--mbr", "3", "--stream"]])
+def test_both_engines_draw_the_same(folder: Path, options: list[str]) -> None:
+    drawn = [run(folder, "a man", "--engine", engine, *options).stdout for engine in ("native", "torch")]
+    assert drawn[0] == drawn[1] != ""
 
 
 @pytest.mark.skipif(not available(), reason="the C library was not built")

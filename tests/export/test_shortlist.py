@@ -76,13 +76,13 @@ def test_translating_with_it(exported) -> None:
 def test_torch_has_none(exported) -> None:
     folder, _ = exported
     translator = load(folder, "cpu")
-    message = "a shortlist is for the plain search of the native engine, and torch computes here\n  leave out"
+    message = "a shortlist is for the native engine, and torch computes here\n  leave out"
     with pytest.raises(ConfigError, match=message):
-        translator.translate("7 mai", shortlist=True, sample=True)
+        translator.translate("7 mai", shortlist=True, no_repeat_ngram=2)
     with pytest.raises(ConfigError, match=message):
-        list(translator.stream("7 mai", shortlist=True))
-    with pytest.raises(ConfigError, match="the native engine has no sample"):
-        load(folder, "cpu", engine="native").translate("7 mai", shortlist=True, sample=True)
+        list(load(folder, "cpu", engine="torch").stream("7 mai", shortlist=True))
+    with pytest.raises(ConfigError, match="the native engine has no no_repeat_ngram"):
+        load(folder, "cpu", engine="native").translate("7 mai", shortlist=True, no_repeat_ngram=2)
 
 
 @needs_library

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from jumok.architectures import LuongConfig, ModelConfig, TransformerConfig
+from jumok.native.draws import Draws
 from jumok.native.model import NativeModel, SearchOptions
 from jumok.native.record import Probe
 from jumok.native.weights import PackedWeights, Type, layout, pack_weights
@@ -52,7 +53,17 @@ def ask(model: NativeModel, threads: int) -> list[Any]:
     batch = model.search(MANY, [4] * len(MANY), SearchOptions(beam=2, rows=8), threads=threads)
     alone = model.search(ONE, [12], SearchOptions(beam=2, min_len=11), threads=threads)
     scored = model.score(MANY, [list(answers[0].ids) for answers in batch], threads=threads)
-    return [batch, alone, scored, seen(model, threads)]
+    return [batch, alone, scored, drawn(model, threads), seen(model, threads)]
+
+
+def drawn(model: NativeModel, threads: int) -> list[Any]:
+    """Answers at random, of many sentences and of one."""
+    numbers, found = np.random.default_rng(1), list[Any]()
+    for sources in (MANY, ONE):
+        draws = Draws([numbers.random((2, 4)) for _ in sources], temperature=0.7)
+        limits = [4] * len(sources)
+        found.append(model.search(sources, limits, SearchOptions(beam=2), draws=draws, threads=threads))
+    return found
 
 
 def seen(model: NativeModel, threads: int) -> list[bytes]:

@@ -10,6 +10,9 @@ pytestmark = pytest.mark.skipif(not available(), reason=why_not())
 
 FORKED = """if True:
     import os, warnings
+    if ENGINE == "torch":
+        import torch
+        torch.set_num_threads(1)
     from jumok.checkpoint.bundled import bundled
     from jumok.decoding.translator import load
     warnings.simplefilter("ignore")
@@ -30,6 +33,9 @@ def test_many_threads_get_the_answers_of_one() -> None:
 
 @pytest.mark.parametrize("engine", ["native", "torch"])
 def test_a_child_that_is_forked_after_a_model_was_used_translates_too(engine: str) -> None:
-    """In a process of its own: forking is not for a process that runs tests."""
+    """In a process of its own: forking is not for a process that runs tests.
+
+    PyTorch has one thread: where its OpenMP is GNU's, a child waits for the threads of its parent for good.
+    """
     done = run_code(FORKED.replace("ARCH", "transformer").replace("ENGINE", repr(engine)))
     assert done.returncode == 0, done.stderr

@@ -20,7 +20,7 @@ from jumok.cli.shared.options import (
     switch,
     text,
 )
-from jumok.errors import ConfigError, Error, has_torch
+from jumok.errors import ConfigError, Error
 
 if TYPE_CHECKING:
     from jumok.cli.shared.conversation import Conversation
@@ -71,12 +71,6 @@ def choose(options: dict[str, Any]) -> dict[str, Any]:
     """The options of every answer: chance, unless --greedy says otherwise."""
     given = given_options(options)
     if not given.pop("greedy", False):
-        if not has_torch():
-            raise ConfigError(
-                "answers drawn at random need PyTorch",
-                hint="take the most probable with --greedy, or pip install 'jumok[train]'",
-                code="extra_missing",
-            )
         return {"sample": True, "temperature": 0.8, "top_p": 0.9, "seed": 1, "long": "error"} | given
     for name in DRAWING:
         if name in given:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, fields, replace
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,9 +159,16 @@ def process_age() -> float:
 
 
 def warm_up() -> None:
-    """Import torch, if it is there, while nobody waits: answers that grow and traces may ask for it."""
+    """Import torch, if it is there, while somebody begins to read: a few screens of the page ask for it."""
     if has_torch():
-        threading.Thread(target=import_module, args=("torch",), name="warm-up", daemon=True).start()
+        threading.Thread(target=import_for_good, args=("torch",), name="warm-up", daemon=True).start()
+
+
+def import_for_good(name: str) -> None:
+    """Import a module, and never look through it for garbage: that would hold up answers."""
+    with collector_resting() as loaded:
+        import_module(name)
+        loaded()
 
 
 def serve_folders(
@@ -197,7 +204,8 @@ def serve_folders(
         loads = {name: partial(load_one, folder, load, settings.runs) for name, folder in folders.items()}
         loaded, about = load_models(loads)
         load_run = partial(load_one, load=load, runs=settings.train_in)
-        app = build_app(loaded, settings=replace(settings, about=about, load=load_run))
+        settings = replace(settings, about=about, load=load_run, opened=cache(warm_up))
+        app = build_app(loaded, settings=settings)
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
         address = address_of(sock, settings)
 
@@ -205,7 +213,6 @@ def serve_folders(
             engines = {name: " ".join(model.engine.values()) for name, model in loaded.items()}
             greet(address, engines, time.monotonic() - began, as_json=as_json, quiet=quiet)
             wake()
-            warm_up()
             if screen is not None:  # in a thread: a browser in this terminal would hold up the server
                 page = address.rstrip("/") + screen
                 threading.Thread(target=open_browser, args=(page,), name="browser", daemon=True).start()

@@ -11,9 +11,11 @@ from jumok.decoding.beam import BeamSearch
 from jumok.decoding.beam_tree import BeamTree
 from jumok.decoding.constraints import Constraint
 from jumok.decoding.filters import NEVER, Filter, WholeCharacters, at_least, force_prefix, no_repeat, require
-from jumok.decoding.greedy import Choose, GreedySearch, sampler, uniforms
+from jumok.decoding.greedy import GreedySearch, sampler
 from jumok.decoding.jobs import BATCH_TOKENS, Job, Source
+from jumok.decoding.mbr import Choose
 from jumok.decoding.search import Search, check_finite, log_softmax, run_search
+from jumok.decoding.uniforms import uniform_tables
 from jumok.errors import ConfigError
 from jumok.models.interface import Memory, Seq2Seq
 from jumok.models.sentences import Sentences
@@ -73,10 +75,9 @@ def make_search(
     ]
     filters = make_filters(rows, config, constraints, banned)
     if config.draws:
-        numbers = [
-            uniforms(job.source, limit, seed=config.seed, draw=row % draws)
-            for row, (job, limit) in enumerate(zip(rows, limits, strict=True))
-        ]
+        sources, lengths = [job.source for job in jobs], limits[::draws]
+        tables = uniform_tables(sources, lengths, seed=config.seed, draws=draws)
+        numbers = [row for table in tables for row in table]
         pick = sampler(numbers, temperature=config.temperature, top_k=config.top_k, top_p=config.top_p)
         return GreedySearch(
             limits,

@@ -1,4 +1,4 @@
-"""Engines: what computes the answers. Torch does everything, native the plain search only, and faster."""
+"""Engines: what computes the answers. Torch does everything, native searches and draws, and faster."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -13,14 +13,17 @@ from jumok.checkpoint.contents import (
     Contents,
     read_shortlist,
 )
-from jumok.config import AlignHead
+from jumok.config import AlignHead, DecodingConfig
 from jumok.decoding.following import leads_of
 from jumok.decoding.heads import head_of
 from jumok.decoding.inside import Probed
 from jumok.decoding.jobs import SOFT, Job, Phrase, Request, token_spellings
+from jumok.decoding.mbr import choice
 from jumok.decoding.results import Joint
 from jumok.decoding.stream import Partial, make_partial
+from jumok.decoding.uniforms import uniform_tables
 from jumok.errors import ConfigError, has_torch, needs_torch
+from jumok.native.draws import Draws
 from jumok.native.library import thread_count
 from jumok.native.model import NativeModel, SearchOptions
 from jumok.native.phrases import (
@@ -49,6 +52,8 @@ SENTENCES = 256
 """Of one call of the library: enough to sort by length, few enough that an interrupt is soon heard."""
 EACH = 32
 """And so many for each thread."""
+ROWS = 4096
+"""Of one call, where each sentence has many draws."""
 LIKE = 4
 """Beams that differ by less than this are searched together."""
 Engine = Union["NativeEngine", "TorchEngine"]  # a string: torch is not imported for it
@@ -58,7 +63,7 @@ Engine = Union["NativeEngine", "TorchEngine"]  # a string: torch is not imported
 def no_shortlist() -> ConfigError:
     """The error for a shortlist where torch computes."""
     return ConfigError(
-        "a shortlist is for the plain search of the native engine, and torch computes here",
+        "a shortlist is for the native engine, and torch computes here",
         hint="leave out --shortlist, or what needs torch; docs/engines.md lists it",
         code="engine_lacks",
     )
@@ -66,10 +71,9 @@ def no_shortlist() -> ConfigError:
 
 def cannot(engine: str, what: str) -> ConfigError:
     """The error for an engine that someone has chosen and that does not have what they ask for."""
-    instead = "search with --beam N" if what in ("mbr", "sample") else f"leave out {what}"
     return ConfigError(
         f"the {engine} engine has no {what}",
-        hint=f"{instead}, or choose --engine auto or torch",
+        hint=f"leave out {what}, or choose --engine auto or torch",
         code="engine_lacks",
     )
 
@@ -109,13 +113,7 @@ class NativeEngine(Probed):
     @staticmethod
     def lacks(request: Request) -> str:
         """The first option that is asked for and that only torch has; "" if there is none."""
-        config = request.decoding
-        options = {
-            "sample": config.sample,
-            "mbr": config.mbr,
-            "no_repeat_ngram": config.no_repeat_ngram,
-        }
-        return next((name for name, value in options.items() if value), "")
+        return "no_repeat_ngram" if request.decoding.no_repeat_ngram else ""
 
     def answers(self, jobs: Sequence[Job], request: Request, explained: Explained) -> Answers:
         """The answers to all jobs, in an order that suits the engine."""
@@ -123,7 +121,8 @@ class NativeEngine(Probed):
             asked = self._asked(batch, request)
             with explained(batch):
                 answers = self.searched([job.source for job in batch], **asked)
-            yield batch, answers
+            choose = choice(request.decoding, self.contents.tokenizers.target)
+            yield batch, answers if choose is None else list(map(choose, answers))
 
     def _asked(self, batch: Sequence[Job], request: Request) -> dict[str, Any]:
         """What a search of these jobs is asked for."""
@@ -131,12 +130,14 @@ class NativeEngine(Probed):
         around = self.contents.tokenizers.frame.around
         usual = SearchOptions.of(config, self.align_head if request.align else None, around)
         phrases = self._phrases(batch, request)
+        limits = [job.limit(config) for job in batch]
         return {
-            "limits": [job.limit(config) for job in batch],
+            "limits": limits,
             "options": replace(usual, beam=max(phrases.widths)) if phrases else usual,
             "prefixes": [job.prefix for job in batch] if any(job.prefix for job in batch) else None,
             "shortlists": [shortlist.ids(job.source, job.given) for job in batch] if shortlist else None,
             "phrases": phrases,
+            "draws": draws_of(batch, limits, config) if config.draws else None,
         }
 
     def _phrases(self, batch: Sequence[Job], request: Request) -> PhraseOptions | None:
@@ -148,7 +149,7 @@ class NativeEngine(Probed):
             phrases=[list(map(native_phrase, job.phrases)) for job in batch],
             widths=[job.width(request.decoding) for job in batch],
             banned=[spell(text).encode() for text in request.ban],
-            enough=request.decoding.beam,
+            enough=request.decoding.draws or request.decoding.beam,
             soft=SOFT,
             pieces=self._pieces,
         )
@@ -188,8 +189,14 @@ class NativeEngine(Probed):
 
     def followed(self, job: Job, request: Request, follow: Follow) -> list[Answer]:
         """The answers to one job, best first; `follow` hears after each step how far the search has come."""
-        [best_first] = self.searched([job.source], **self._asked([job], request), watch=Watch(follow))
-        return best_first
+        choose = choice(request.decoding, self.contents.tokenizers.target)
+        watch = Watch(follow, chosen=choose is not None)
+        [best_first] = self.searched([job.source], **self._asked([job], request), watch=watch)
+        if choose is None:
+            return best_first
+        chosen = choose(best_first)
+        follow(chosen[0].lead)
+        return chosen
 
     def to_torch(self, what: str = "the torch engine") -> "TorchEngine":
         """The same model in torch, for what this engine lacks."""
@@ -206,6 +213,13 @@ class NativeEngine(Probed):
             return self._torch
 
 
+def draws_of(jobs: Sequence[Job], limits: Sequence[int], config: DecodingConfig) -> Draws:
+    """How the answers to jobs are drawn."""
+    sources = [job.source for job in jobs]
+    numbers = uniform_tables(sources, limits, seed=config.seed, draws=config.draws)
+    return Draws(numbers, config.temperature, config.top_k, config.top_p)
+
+
 def native_phrase(phrase: Phrase) -> NativePhrase:
     """A phrase as the library takes it."""
     flags = ONCE * phrase.once | SOFT_FLAG * phrase.soft | WORD * phrase.word
@@ -218,12 +232,14 @@ def calls(jobs: Sequence[Job], request: Request) -> Iterator[list[Job]]:
     for job in jobs:
         groups.setdefault(job.width(request.decoding) // LIKE if job.phrases else -1, []).append(job)
     for _, group in sorted(groups.items()):
-        yield from chunks(group)
+        yield from chunks(group, request.decoding.draws)
 
 
-def chunks(jobs: Sequence[Job]) -> Iterator[list[Job]]:
-    """Jobs of similar length, longest first, a call's worth at a time."""
+def chunks(jobs: Sequence[Job], draws: int = 0) -> Iterator[list[Job]]:
+    """Jobs of similar length, longest first, a call's worth at a time; of many draws there are fewer."""
     order = sorted(jobs, key=lambda job: len(job.source) + len(job.prefix), reverse=True)
     size = max(SENTENCES, EACH * thread_count())
+    if draws:
+        size = max(min(size, ROWS // draws), thread_count())
     for begin in range(0, len(order), size):
         yield order[begin : begin + size]

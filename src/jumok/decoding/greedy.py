@@ -3,12 +3,11 @@
 Every search asks four questions at each step: what are the log-probabilities, which tokens are allowed, which
 hypotheses survive, which are done.
 
-Answers drawn at random are picked by temperature, top-k and top-p. Each sentence has its own random numbers,
-made from the seed and its own source ids. So what is drawn for it never depends on its neighbours, on its
-place in the batch or on the batch size.
+Answers drawn at random are picked by temperature, top-k and top-p. Each sentence has its own random numbers
+(`uniforms.py`), made from the seed and its own source ids. So what is drawn for it never depends on its
+neighbours, on its place in the batch or on the batch size.
 """
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -18,13 +17,13 @@ from torch import Tensor
 
 from jumok.answers import Answer, Lead, ranked
 from jumok.decoding.filters import Filter, LiveRows, allow
-from jumok.decoding.search import Search, check_finite, find_lead, shared_beginning
+from jumok.decoding.mbr import Choose
+from jumok.decoding.search import Search, check_finite, find_lead, shared_beginning, top
+from jumok.decoding.uniforms import Uniforms
 from jumok.text.tokenizer import BOS, EOS
 
 Pick = Callable[[Tensor, LiveRows], Tensor]
 """`pick(allowed, rows)`: log-probabilities (R, V) -> one token per row (R,)."""
-Choose = Callable[[Sequence[Answer]], list[Answer]]
-"""`choose(draws)`: the draws of one sentence, most probable first -> the same, best first."""
 HEAD = 128
 """Most probable tokens that a draw looks at first: the whole vocabulary is seldom worth sorting."""
 
@@ -135,7 +134,8 @@ def draw(
     if top_k or top_p < 1 or scaled.shape[1] <= HEAD:
         return draw_sorted(scaled, uniform, top_k=top_k, top_p=top_p)
     probs = scaled.softmax(dim=1)
-    head, ids = probs.topk(HEAD)  # (R, HEAD), nearly always all that is needed
+    _, ids = top(scaled, HEAD)  # (R, HEAD), nearly always all that is needed
+    head = probs.gather(1, ids)
     place = (head.cumsum(dim=1) <= uniform[:, None] * probs.sum(dim=1, keepdim=True)).sum(dim=1)  # (R,)
     token = ids.gather(1, place.clamp(max=HEAD - 1)[:, None]).squeeze(1)
     beyond = (place == HEAD).nonzero().squeeze(1)
@@ -154,17 +154,10 @@ def draw_sorted(scaled: Tensor, uniform: Tensor, *, top_k: int = 0, top_p: float
     return ids.gather(1, place[:, None]).squeeze(1)
 
 
-def uniforms(source: Sequence[int], length: int, *, seed: int, draw: int) -> Tensor:
-    """`length` random numbers in [0, 1) for the given draw from one source sentence; always the same ones."""
-    key = f"{seed}:{draw}:{','.join(map(str, source))}"
-    digest = hashlib.sha256(key.encode()).digest()
-    generator = torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
-    return torch.rand(length, generator=generator, dtype=torch.float64)
-
-
-def sampler(numbers: Sequence[Tensor], *, temperature: float, top_k: int, top_p: float) -> Pick:
-    """A way for `GreedySearch` to pick: sentence i uses `numbers[i]`, one at each step."""
-    table = torch.nn.utils.rnn.pad_sequence(list(numbers), batch_first=True)  # (B, limit)
+def sampler(numbers: Sequence[Uniforms], *, temperature: float, top_k: int, top_p: float) -> Pick:
+    """A way for `GreedySearch` to pick: row i uses `numbers[i]`, one at each step."""
+    rows = [torch.from_numpy(row) for row in numbers]
+    table = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)  # (B, limit)
 
     def pick(allowed: Tensor, rows: LiveRows) -> Tensor:
         uniform = table.to(allowed.device)[rows.sentence, rows.tokens.shape[1]]  # (R,)

@@ -14,6 +14,7 @@ from jumok.answers import Answer
 from jumok.decoding.beam_tree import BeamTree, replay
 from jumok.decoding.jobs import Job, Request
 from jumok.edits import Edits, Where
+from jumok.native.draws import Draws
 from jumok.native.model import Lists, NativeModel, SearchOptions
 from jumok.native.phrases import PhraseOptions
 from jumok.native.record import Probe, Recorded, Recording, TreeArrays
@@ -90,12 +91,13 @@ class Probed:
         prefixes: Sequence[Sequence[int]] | None = None,
         shortlists: Lists | None = None,
         phrases: PhraseOptions | None = None,
+        draws: Draws | None = None,
         watch: Watch | None = None,
     ) -> list[list[Answer]]:
         """`NativeModel.search` in the model as it is here."""
         self.look(sources)
         room = None
-        if self._seen is not None and shortlists is None and phrases is None:
+        if self._seen is not None and shortlists is None and phrases is None and draws is None:
             room = self._room(sources, limits, options.beam)
         answers = self.model.search(
             sources,
@@ -104,6 +106,7 @@ class Probed:
             prefixes=prefixes,
             shortlists=shortlists,
             phrases=phrases,
+            draws=draws,
             looker=Probe(self.edits, room, watch=watch),
         )
         for place, (source, [answer, *_]) in enumerate(zip(sources, answers, strict=True)):

@@ -11,18 +11,27 @@ Letters: n different texts, G different n-grams.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from string import punctuation
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jumok.answers import Answer
-from jumok.config import Utility
+from jumok.config import DecodingConfig, Utility
 from jumok.text.rouge_words import rouge_words
+from jumok.text.tokenizer import Tokenizer
 
 Matrix = NDArray[np.float64]
+Choose = Callable[[Sequence[Answer]], list[Answer]]
+"""`choose(draws)`: the draws of one sentence, most probable first -> the same, best first."""
 
 LETTERS, WORDS, BETA = 6, 2, 2  # longest n-grams of chrF++, and how much more recall counts
+
+
+def choice(config: DecodingConfig, target: Tokenizer) -> Choose | None:
+    """How the best of many draws is chosen; None: by its probability."""
+    return partial(by_agreement, target.decode_many, config.utility) if config.mbr else None
 
 
 def by_agreement(

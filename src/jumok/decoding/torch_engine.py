@@ -1,7 +1,7 @@
 """The torch engine: every option, every model, every device."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 
 from jumok.answers import Answer, Lead, NotFiniteError
 from jumok.backends.recording import RecordingBackend
@@ -13,10 +13,9 @@ from jumok.decoding.beam_tree import BeamTree
 from jumok.decoding.device import DeviceSearch, preferred, supports
 from jumok.decoding.engines import Answers, Explained, Scores, no_shortlist
 from jumok.decoding.filters import Filter, ban
-from jumok.decoding.greedy import Choose
 from jumok.decoding.heads import head_of
 from jumok.decoding.jobs import Job, Request, batches, pair_size, token_spellings
-from jumok.decoding.mbr import by_agreement
+from jumok.decoding.mbr import choice
 from jumok.decoding.results import Joint
 from jumok.decoding.search import Search, run_search, search_steps
 from jumok.decoding.stream import Partial, make_partial
@@ -65,10 +64,10 @@ class TorchEngine:
         if free and preferred(where) and supports(self.model, free, config, banned):
             yield from self._answers_on_device(free, config, explained)
             jobs = [job for job in jobs if job.phrases]
-        budget = token_budget(config, where)
+        budget, choose = token_budget(config, where), choice(config, self._tokenizers.target)
         for batch in batches(jobs, budget, lambda job: job.width(config) * (len(job.source) + 1)):
             with explained(batch):
-                answers = search(self.model, batch, config, self._spellings, banned, self._choice(config))
+                answers = search(self.model, batch, config, self._spellings, banned, choose)
             yield batch, answers
 
     def scores(self, jobs: Sequence[Job], budget: int, explained: Explained) -> Scores:
@@ -96,7 +95,7 @@ class TorchEngine:
         if request.shortlist:
             raise no_shortlist()
         config, banned, device = request.decoding, self._banned(request.ban), device_of(self.model)
-        choose = self._choice(config)
+        choose = choice(config, self._tokenizers.target)
         return make_search(
             [job], config, self._spellings, banned, choose=choose, device=device, record=record
         )
@@ -119,12 +118,6 @@ class TorchEngine:
         with explained(jobs):
             yield from partials
         yield [search.answers()[0] for search in searches]
-
-    def _choice(self, config: DecodingConfig) -> Choose | None:
-        """How the best of many draws is chosen; None: by its probability."""
-        if not config.mbr:
-            return None
-        return partial(by_agreement, self._tokenizers.target.decode_many, config.utility)
 
     def _answers_on_device(
         self, jobs: Sequence[Job], config: DecodingConfig, explained: Explained

@@ -20,6 +20,7 @@ from jumok.architectures import AlignHead, ModelConfig
 from jumok.config import DecodingConfig
 from jumok.edits import Where
 from jumok.errors import ConfigError, ModelError, RunError
+from jumok.native.draws import DrawArrays, Draws
 from jumok.native.library import (
     BAD_ARGUMENT,
     NO_KEY,
@@ -69,10 +70,14 @@ class SearchOptions:
     def of(
         config: DecodingConfig, align: AlignHead | None = None, tags: tuple[int, int] = (0, 0)
     ) -> "SearchOptions":
-        """The search of `n_best` answers with different texts: some of a beam may have the same."""
-        keep = 1 if config.n_best == 1 else config.beam
+        """The search of `n_best` answers with different texts: some of a beam may have the same.
+
+        Of draws all are kept.
+        """
+        beam = config.draws or config.beam
+        keep = 1 if config.n_best == 1 and not config.draws else beam
         return SearchOptions(
-            config.beam, config.n_best, config.length_penalty, config.min_len, keep, align=align, tags=tags
+            beam, config.n_best, config.length_penalty, config.min_len, keep, align=align, tags=tags
         )
 
     @property
@@ -134,6 +139,7 @@ class NativeModel:
         prefixes: Sequence[Ids] | None = None,
         shortlists: Lists | None = None,
         phrases: PhraseOptions | None = None,
+        draws: Draws | None = None,
         looker: Probe = NOTHING,
         threads: int | None = None,
     ) -> list[list[Answer]]:
@@ -141,27 +147,16 @@ class NativeModel:
 
         `limits[i]` is the most tokens of answer i, its end included; `prefixes[i]` are the tokens that it
         begins with; `shortlists[i]` the only target ids it may use, ascending; `phrases` says what it must
-        and must not contain, and how many hypotheses are kept for it, at most `options.beam`; `looker` who
-        looks inside: a recording of a greedy search only, a tree of one sentence. Raises NotFiniteError,
-        LookupError past a learned table, and ValueError for ids that it does not have, and for a row of
-        attention that edits leave no key.
+        and must not contain, and how many hypotheses are kept for it, at most `options.beam`; with `draws`
+        so many answers are drawn; `looker` looks inside: a tree is of one sentence, and of draws there is
+        neither tree nor recording. Raises NotFiniteError, LookupError past a learned table, and ValueError
+        for ids that it does not have, and for a row of attention that edits leave no key.
         """
         if not sources:
             return []
         ids, offsets = joined(list(map(closed, sources)))
         bound = np.array(limits, dtype=np.int32)
-        if len(bound) != len(sources) or (bound < 1).any():
-            raise ValueError("every sentence needs a limit of 1 token or more")
-        for given in (prefixes, shortlists):
-            if given is not None and len(given) != len(sources):
-                raise ValueError(
-                    f"there are {len(given)} prefixes or shortlists for {len(sources)} sentences"
-                )
-        if options.beam > MOST_BEAM:
-            raise ConfigError(
-                f"a beam of {options.beam:,} is more than the native engine's {MOST_BEAM:,}",
-                hint="choose a smaller beam; 5 is usual",
-            )
+        check_sizes(len(sources), bound, options.beam, (prefixes, shortlists))
         batch = CBatch(count=len(sources), ids=address(ids), offsets=address(offsets), limits=address(bound))
         held = []
         for name, given in (("prefix", prefixes), ("shortlist", shortlists)):
@@ -172,6 +167,9 @@ class NativeModel:
         arrays = None if phrases is None else PhraseArrays(phrases)
         if arrays is not None:
             batch.phrases = ctypes.addressof(arrays.c)
+        drawn = None if draws is None else DrawArrays(draws, options.beam, bound)
+        if drawn is not None:
+            batch.draws = ctypes.addressof(drawn.c)
         changed = looker.put(batch, self.config, offsets, int(bound.max()))
         keep = options.kept
         room = int(bound.sum()) * keep
@@ -259,6 +257,22 @@ class NativeModel:
         if code == BAD_ARGUMENT:
             raise ValueError(f"the native engine cannot search sentence {bad}: an id or a length is wrong")
         raise RuntimeError(f"the native engine gave code {code}, which has no meaning")
+
+
+def check_sizes(
+    count: int, limits: NDArray[np.int32], beam: int, lists: Sequence[Sequence[object] | None]
+) -> None:
+    """Refuse what does not fit the sources of a search."""
+    if len(limits) != count or (limits < 1).any():
+        raise ValueError("every sentence needs a limit of 1 token or more")
+    for given in lists:
+        if given is not None and len(given) != count:
+            raise ValueError(f"there are {len(given)} prefixes or shortlists for {count} sentences")
+    if beam > MOST_BEAM:
+        raise ConfigError(
+            f"a beam of {beam:,} is more than the native engine's {MOST_BEAM:,}",
+            hint="choose a smaller beam; 5 is usual",
+        )
 
 
 def c_options(options: SearchOptions, threads: int) -> COptions:

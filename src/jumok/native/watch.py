@@ -10,7 +10,11 @@ from jumok.answers import Follow, Lead
 class CLead(ctypes.Structure):
     """How far a search has come."""
 
-    _fields_ = (("count", c_int32), ("stable", c_int32), ("ids", POINTER(c_int32)), ("score", c_double))
+    _fields_ = (
+        *((name, c_int32) for name in ("count", "stable", "live")),
+        ("ids", POINTER(c_int32)),
+        ("score", c_double),
+    )
 
 
 STEP = CFUNCTYPE(c_int32, c_void_p, POINTER(CLead))
@@ -19,24 +23,29 @@ STEP = CFUNCTYPE(c_int32, c_void_p, POINTER(CLead))
 class CWatch(ctypes.Structure):
     """Who is told."""
 
-    _fields_ = (("step", STEP), ("who", c_void_p))
+    _fields_ = (("step", STEP), ("who", c_void_p), ("any", c_int32))
 
 
 class Watch:
-    """`follow` as the library takes it; it is called in the thread that searches."""
+    """`follow` as the library takes it; it is called in the thread that searches.
 
-    def __init__(self, follow: Follow) -> None:
+    `chosen`: whoever asked chooses among all answers in the end, so only what they share is stable, and the
+    last lead, that of the chosen one, is theirs to tell.
+    """
+
+    def __init__(self, follow: Follow, *, chosen: bool = False) -> None:
         raised: list[BaseException] = []
 
         def step(_: Any, told: Any) -> int:
             lead = told.contents
             try:
-                follow(Lead(tuple(lead.ids[: lead.count]), lead.score, lead.stable))
+                if lead.live or not chosen:
+                    follow(Lead(tuple(lead.ids[: lead.count]), lead.score, lead.stable))
             except BaseException as error:  # the library cannot hand it on
                 raised.append(error)
             return len(raised)
 
-        self.c = CWatch(STEP(step), None)
+        self.c = CWatch(STEP(step), None, chosen)
         self._raised = raised
 
     def end(self) -> None:

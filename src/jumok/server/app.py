@@ -75,7 +75,7 @@ def build_app(models: Mapping[str, Translator], *, settings: ServerSettings | No
     app.state.services = services
     handle_problems(app)
     files = read_static(services.settings.static or STATIC)
-    for router in (*ROUTERS, page_router(files)):
+    for router in (*ROUTERS, page_router(files, services.settings.opened)):
         app.include_router(router)
     show_lost(app, files["index.html"])
     describe(app)

@@ -71,6 +71,8 @@ class ServerSettings:
     limits: Limits = field(default_factory=Limits)
     static: Path | None = None
     """The built page; None is the one in the package."""
+    opened: Callable[[], object] = lambda: None
+    """Called whenever somebody opens the page."""
 
     def __post_init__(self) -> None:
         if not (is_loopback(self.host) or self.keys or self.insecure):

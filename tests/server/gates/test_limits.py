@@ -38,19 +38,19 @@ def test_the_defaults_are_those_of_the_product() -> None:
     assert (limits.document_bytes, limits.documents) == (32 << 20, 32)
     assert (limits.documents_bytes, limits.document_s, limits.upload_s) == (512 << 20, 3600, 600)
     assert (limits.streams, limits.heartbeat_s, limits.queue, limits.connections) == (16, 15, 256, 512)
-    assert (limits.deadline_s, limits.drain_s) == (30, 20)
+    assert (limits.deadline_s, limits.drain_s, limits.queue_s) == (30, 20, 0.5)
 
 
 def test_the_page_has_every_limit_with_its_value() -> None:
     rows = dict(
-        re.findall(r"^\| `(\w+)` \| ([\d,]+(?: [KM]iB)?)", read(ROOT / "docs" / "http.md"), re.MULTILINE)
+        re.findall(r"^\| `(\w+)` \| ([\d,.]+(?: [KM]iB)?)", read(ROOT / "docs" / "http.md"), re.MULTILINE)
     )
     sizes = {" KiB": 1 << 10, " MiB": 1 << 20}
     for one in fields(Limits):
         digits, unit = rows[one.name][:-4], rows[one.name][-4:]
         times = sizes.get(unit, 1)
         text = digits if unit in sizes else rows[one.name]
-        assert int(text.replace(",", "")) * times == getattr(Limits(), one.name), one.name
+        assert float(text.replace(",", "")) * times == getattr(Limits(), one.name), one.name
 
 
 def test_a_card_says_what_a_client_can_keep_to(client: httpx2.Client) -> None:

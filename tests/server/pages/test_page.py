@@ -5,8 +5,9 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.server.conftest import PAGE, Running
+from tests.server.conftest import PAGE, Running, Serve
 
+from jumok.decoding.translator import Translator
 from jumok.server.pages.page import POLICY, SCREENS, read_static
 
 PATHS = [path.replace("{trace}", "0123abcd").replace("{chapter}", "attention") for path in SCREENS]
@@ -22,6 +23,20 @@ def test_every_screen_is_the_page(client: httpx2.Client, path: str) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert answer.headers["cache-control"] == "no-cache"
+
+
+def test_whoever_set_the_server_up_hears_that_the_page_is_opened(
+    serve: Serve, tiny_models: dict[str, Translator]
+) -> None:
+    heard: list[str] = []
+    models = {"rnn": tiny_models["rnn"]}
+    with serve(models=models, opened=lambda: heard.append("page")) as running, running.client() as client:
+        for path in ("/app-0a1b.js", "/v1/models", "/health/ready"):
+            assert client.get(path).status_code == 200
+        assert heard == []
+        for path in ("/", "/learn/attention"):
+            assert client.get(path).status_code == 200
+        assert heard == ["page", "page"]
 
 
 def test_the_policy_is_that_of_the_design() -> None:

@@ -52,6 +52,13 @@ def test_other_options_are_another_call() -> None:
     assert [key for key, _ in quick.step()] == [1, 3]
 
 
+def test_what_is_banned_for_one_is_banned_for_no_other() -> None:
+    engine, quick = Echo(), EngineQueue()
+    for n, text in enumerate(("a", "b", "a", "")):
+        quick.add(n, Job((n + 4,)), request(ban=[text] if text else []), engine)
+    assert [[key for key, _ in quick.step()] for _ in range(3)] == [[0, 2], [1], [3]]
+
+
 def test_a_call_stays_within_its_work() -> None:
     engine, quick = Echo(), EngineQueue()
     jobs = [Job((n + 4,) * 100) for n in range(40)]

@@ -26,8 +26,9 @@ from jumok.server.translate.worker import Worker
 LIMITS = Limits()
 
 
-def worker_for(translator: Translator, **limits: Any) -> Worker:
-    return Worker("tiny", translator, Limits(**limits), Metrics())
+def worker_for(translator: Translator, *, queue_s: float = 1000.0, **limits: Any) -> Worker:
+    """A worker that is patient, as busy as the machine may be."""
+    return Worker("tiny", translator, Limits(queue_s=queue_s, **limits), Metrics())
 
 
 def order_for(translator: Translator, *texts: str, **options: Any) -> DecodingOrder:
@@ -179,6 +180,41 @@ def test_no_more_wait_than_the_limit_says(tiny_models: dict[str, Translator], qu
 
     with WorkerGate(worker) as gate:
         assert len(asyncio.run(crowd())) == queue + 1
+    worker.close()
+
+
+def test_who_comes_is_refused_while_one_waits_for_too_long(tiny_models: dict[str, Translator]) -> None:
+    """Who is in the batch does not wait, nor the rest of a request whose first part is there."""
+    translator = tiny_models["rnn"]
+    worker = worker_for(translator, queue_s=60, work=1)  # room for one job at a time
+
+    async def crowd() -> None:
+        orders = [order_for(translator, f"a man {number}", max_len=3) for number in range(6)]
+        long = order_for(translator, "a", "b", "c", "d", "e", "f", max_len=3)
+        tasks = [await entered(worker, long, [])]
+        await asyncio.to_thread(gate.let)
+        [begun] = worker._tickets
+        begun.entered -= 61
+        tasks.append(await entered(worker, orders[0], []))
+        ticket = list(worker._tickets)[-1]
+        ticket.entered -= 61  # it has not been passed over yet
+        tasks.append(await entered(worker, orders[1], []))
+        await asyncio.to_thread(gate.let)
+        ticket.entered += 2
+        tasks.append(await entered(worker, orders[2], []))  # 59 seconds
+        ticket.entered -= 2
+        with pytest.raises(Problem, match="wait for this model for more than 60 seconds") as found:
+            worker._enter(orders[3], soon(), None)
+        assert (found.value.status_code, found.value.code) == (429, "queue_full")
+        tasks[1].cancel()
+        await asyncio.gather(tasks.pop(1), return_exceptions=True)
+        await asyncio.to_thread(gate.let)
+        tasks.append(await entered(worker, orders[4], []))
+        gate.open()
+        assert all(await asyncio.gather(*tasks))
+
+    with WorkerGate(worker) as gate:
+        asyncio.run(crowd())
     worker.close()
 
 

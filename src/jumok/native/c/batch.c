@@ -84,6 +84,8 @@ static int is_batch(const jm_model *model, const jm_batch *batch, int32_t beam, 
     if (batch->phrases && !jm_are_phrases(batch->phrases, batch->count, V, beam)) return 0;
     if (batch->recording && (batch->shortlist || batch->phrases)) return 0;
     if (batch->recording && batch->recording->stages && beam > 1) return 0;
+    if (batch->draws && (batch->recording || batch->tree || !jm_are_draws(batch->draws, batch, beam)))
+        return 0;
     if (batch->tree && (batch->count != 1 || batch->recording)) return 0;
     if (batch->watch && (batch->count != 1 || !batch->watch->step)) return 0;
     return !batch->shortlist || (!model->members && is_shortlist(batch, V, bad));

@@ -178,9 +178,11 @@ typedef struct {
 
 /* Answers drawn at random: options->beam of each sentence, best first, as `draw` in
  * decoding/greedy.py picks each token. Draw d of sentence i takes, at time t, the random number
- * uniforms[places[i] + d * limits[i] + t], from 0 to 1 (without 1). */
+ * uniforms[places[i] + d * limits[i] + t], from 0 to 1 (without 1). Recordings and trees are of
+ * beams. Phrases that are missing are written where the model would end, or where there is no more
+ * room than they need; soft ones are left to chance. */
 typedef struct {
-    double temperature, top_p; /* top_p 1: all */
+    double temperature, top_p; /* above 0; top_p 1: all */
     int32_t top_k;             /* 0: all */
     const double *uniforms;
     const int64_t *places; /* (count) */
@@ -189,6 +191,7 @@ typedef struct {
 /* How far the search of one sentence has come: `Lead` in answers.py. */
 typedef struct {
     int32_t count, stable; /* tokens of the hypothesis that is best now, without the end */
+    int32_t live;          /* hypotheses that go on; 0: the search is over */
     const int32_t *ids;
     double score;
 } jm_lead;
@@ -197,6 +200,7 @@ typedef struct {
 typedef struct {
     int32_t (*step)(void *who, const jm_lead *lead);
     void *who;
+    int32_t any; /* 1: any answer may be chosen in the end, so only what all of them share is stable */
 } jm_watch;
 
 /* Sources end to end, each with its end. `offsets` has count + 1 entries. */

@@ -190,6 +190,27 @@ int32_t jm_phrases_lacking(const jm_phrasing *g, int32_t sentence, const void *a
     return count;
 }
 
+int32_t jm_phrases_next(const jm_phrasing *g, int32_t sentence, const void *at, int32_t *begun,
+                        int64_t *needed) {
+    const jm_phrases *p = g->phrases;
+    const progress *now = at;
+    const int64_t first = p->first[sentence];
+    int32_t next = -1;
+    *needed = 0;
+    for (int64_t i = first; i < p->first[sentence + 1]; i++) {
+        if ((p->flags[i] & JM_SOFT) || (now->met >> (i - first) & 1)) continue;
+        const int64_t *range = p->id_offsets + p->spellings[i];
+        const int32_t *ids = p->ids + range[0], length = (int32_t)(range[1] - range[0]);
+        *needed += length;
+        int32_t k = length - 1 < now->tokens ? length - 1 : now->tokens;
+        if (next >= 0 || length == 0) continue;
+        while (k > 0 && memcmp(const_tokens(at) + now->tokens - k, ids, (size_t)k * sizeof *ids)) k--;
+        *begun = k;
+        next = ids[k];
+    }
+    return next;
+}
+
 /* ---- tokens that would complete a text ---- */
 
 /* Add to `out` (NULL: only count) the tokens that write the text to its end, if its first k bytes
@@ -286,11 +307,14 @@ static void complete(const jm_phrasing *g, int64_t t, const void *at, jm_tell te
     }
 }
 
+void jm_texts_banned(const jm_phrasing *g, const void *at, jm_tell tell, void *who) {
+    for (int32_t t = 0; t < g->phrases->bans; t++) complete(g, t, at, tell, who);
+}
+
 void jm_phrases_banned(const jm_phrasing *g, int32_t sentence, const void *at, jm_tell tell,
                        void *who) {
     const jm_phrases *p = g->phrases;
     const int64_t first = p->first[sentence];
-    for (int32_t t = 0; t < p->bans; t++) complete(g, t, at, tell, who);
     for (int64_t i = first; i < p->first[sentence + 1]; i++) {
         if (!(p->flags[i] & JM_ONCE) || !(((const progress *)at)->met >> (i - first) & 1)) continue;
         for (int64_t s = p->spellings[i]; s < p->spellings[i + 1]; s++)

@@ -17,7 +17,7 @@ static int32_t stripes_of(int32_t n) { return (n + JM_STRIPE - 1) / JM_STRIPE; }
 
 int jm_projection_make(jm_projection *p, int32_t rows, int32_t k, int list, int shared) {
     const int32_t N = p->matrix.rows + p->own, stripes = stripes_of(N);
-    const size_t copies = list ? 1 : p->members ? (size_t)p->members->count : 0;
+    const size_t copies = p->members ? (size_t)p->members->count : list || p->draws ? 1 : 0;
     const size_t logits = copies * LIST_ROWS * (size_t)N;
     const size_t R = (size_t)rows, codes = R * (size_t)jm_codes_stride(p->matrix.columns);
     p->most = rows;
@@ -51,24 +51,85 @@ void jm_projection_free(jm_projection *p) {
     p->memory = NULL;
 }
 
+/* What log P is the logit less: its largest, then the log of a sum. -1: they are not finite. */
+static int less_of(const float *max, const float *sum, int64_t stride, int32_t stripes, float *largest,
+                   float *log_sum) {
+    double total = 0;
+    *largest = -INFINITY;
+    for (int32_t i = 0; i < stripes; i++)
+        if (max[i * stride] > *largest) *largest = max[i * stride];
+    for (int32_t i = 0; i < stripes; i++)
+        total += (double)sum[i * stride] * exp((double)max[i * stride] - (double)*largest);
+    *log_sum = (float)log(total);
+    return total > 0 && isfinite(total) && isfinite(*largest) ? 0 : -1;
+}
+
 /* log P of the pieces of a row, whose logits are in pick->values; -1: not finite. */
 static int normalise(jm_pick *pick, const float *max, const float *sum, int64_t stride,
                      int32_t stripes) {
-    float largest = -INFINITY;
-    double total = 0;
+    float largest, log_sum;
     while (pick->bans > 0 && pick->found > 0 && pick->values[pick->found - 1] == -INFINITY)
         pick->found--;
-    for (int32_t i = 0; i < stripes; i++)
-        if (max[i * stride] > largest) largest = max[i * stride];
-    for (int32_t i = 0; i < stripes; i++)
-        total += (double)sum[i * stride] * exp((double)max[i * stride] - (double)largest);
-    if (!(total > 0) || !isfinite(total) || !isfinite(largest) || pick->found < 1) return -1;
-    const float log_sum = (float)log(total);
+    if (less_of(max, sum, stride, stripes, &largest, &log_sum) || pick->found < 1) return -1;
     for (int32_t j = 0; j < pick->found; j++)
         pick->values[j] = (pick->values[j] - largest) - log_sum;
     for (int32_t j = 0; j < pick->wants; j++)
         pick->wanted_values[j] = (pick->wanted_values[j] - largest) - log_sum;
     return isfinite(pick->values[0]) ? 0 : -1;
+}
+
+/* ---- draws ---- */
+
+/* Where an id stands among n ascending ones; NULL: 0, 1, …. -1: it is not there. */
+static int32_t place_of(const int32_t *ids, int32_t n, int32_t id) {
+    if (!ids) return id < n ? id : -1;
+    int32_t low = 0, high = n;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (ids[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && ids[low] == id ? low : -1;
+}
+
+/* Bytes that `draw_pieces` needs for n logits. */
+static size_t draw_room(int32_t n) { return (size_t)n * (sizeof(double) + sizeof(int32_t)); }
+
+/* The pieces that are drawn for a row, from all of its n logits: those of `ids`, or NULL. `mask` says
+ * which of the first JM_STRIPE may come, and `learned` whether the others may. -1: not finite. */
+static int draw_pieces(const jm_projection *p, jm_pick *pick, float *logits, int32_t n,
+                       const int32_t *ids, const uint8_t *mask, int learned, const float *max,
+                       const float *sum, void *room) {
+    float largest, log_sum;
+    double *sums = room;
+    pick->found = 0;
+    if (less_of(max, sum, 1, stripes_of(n), &largest, &log_sum)) return -1;
+    const int32_t end = place_of(ids, n, JM_EOS);
+    pick->ends = end >= 0 && (logits[end] - largest) - log_sum == -log_sum;
+    const int free = pick->ends && pick->at_end == JM_LET_GO && pick->forced < 0;
+    const int32_t only = pick->forced >= 0 ? pick->forced : pick->ends ? pick->at_end : JM_NO_ID;
+    const int32_t place = only >= 0 ? place_of(ids, n, only) : -1, bans = free ? pick->texts : pick->bans;
+    const int may_end = free && !pick->early && p->filter->usual[pick->state][pick->room][JM_EOS];
+    for (int32_t j = 0; j < n; j++) {
+        const int may = place >= 0 ? j == place : j < JM_STRIPE ? mask[j] : learned;
+        logits[j] = may || (may_end && j == end) ? (logits[j] - largest) - log_sum : -INFINITY;
+    }
+    for (int32_t j = 0; j < bans && place < 0; j++) {
+        const int32_t banned = place_of(ids, n, pick->banned[j]);
+        if (banned >= 0) logits[banned] = -INFINITY;
+    }
+    if (jm_draw(p->draws, logits, n, pick->uniforms, pick->stride, pick->draws, (int32_t *)(sums + n),
+                sums, pick->ids))
+        return -1;
+    pick->found = pick->draws;
+    for (int32_t d = 0; d < pick->draws; d++) {
+        const int32_t at = pick->ids[d];
+        pick->values[d] = logits[at];
+        pick->ids[d] = ids ? ids[at] : at;
+    }
+    return 0;
 }
 
 /* ---- the whole vocabulary ---- */
@@ -242,13 +303,34 @@ static void look_in_list(const jm_pick *pick, int32_t first, int32_t n, const ui
     }
 }
 
+/* What is drawn from the row's own list; all of its logits stand together for that. */
+static int draw_from_list(jm_projection *p, const float *all, jm_pick *pick, const uint8_t *mask,
+                          int learned, jm_worker *worker) {
+    const jm_list *list = pick->list;
+    char *room = jm_scratch_get(&worker->scratch,
+                                draw_room(list->count) + (size_t)list->count * sizeof(float));
+    if (!room) {
+        worker->failed = 1;
+        return -1;
+    }
+    float *own = (float *)(room + draw_room(list->count));
+    for (int32_t j = 0; j < list->count; j++) own[j] = all[list->places[j]];
+    for (int32_t first = 0, i = 0; first < list->count; first += JM_STRIPE, i++) {
+        const int32_t n = list->count - first < JM_STRIPE ? list->count - first : JM_STRIPE;
+        jm_sum_exp(own + first, n, &p->max[i], &p->sum[i], NULL);
+    }
+    return draw_pieces(p, pick, own, list->count, list->ids, mask, learned, p->max, p->sum, room);
+}
+
 /* The same over the ids of the row's own list, in stripes of that list. */
-static int from_list(jm_projection *p, const float *all, float *own, jm_pick *pick) {
+static int from_list(jm_projection *p, const float *all, float *own, jm_pick *pick,
+                     jm_worker *worker) {
     const jm_list *list = pick->list;
     uint8_t mask[JM_STRIPE];
     const int learned = jm_filter_list(p->filter, pick->state, pick->room, pick->no_end, list->ids,
                                        list->bytes, list->count > list->bytes, mask);
     memset(mask + list->bytes, learned, (size_t)(JM_STRIPE - list->bytes));
+    if (p->draws) return draw_from_list(p, all, pick, mask, learned, worker);
     pick->found = 0;
     for (int32_t first = 0, i = 0; first < list->count; first += JM_STRIPE, i++) {
         const int32_t n = list->count - first < JM_STRIPE ? list->count - first : JM_STRIPE;
@@ -301,17 +383,19 @@ static int32_t project_lists(jm_projection *p, const float *features, int32_t R,
                             p->logits + (int64_t)(r - first) * N + common, N);
         }
         for (int32_t r = 0; r < rows; r++)
-            if (from_list(p, p->logits + (int64_t)r * N, own, &picks[first + r])) return first + r;
+            if (from_list(p, p->logits + (int64_t)r * N, own, &picks[first + r], worker))
+                return first + r;
     }
     return -1;
 }
 
-/* ---- an ensemble ---- */
+/* ---- whole rows: of an ensemble, and for draws ---- */
 
 typedef struct {
     jm_projection *p;
     jm_pick *picks; /* of the rows at hand */
     atomic_int bad; /* the first of them whose numbers are not finite, or a large number */
+    atomic_int failed;
 } mixture;
 
 /* log of the sum of exp over a whole row. */
@@ -360,7 +444,7 @@ static void mix(const jm_members *m, float *logits, int64_t stride, int32_t n, c
     for (int32_t i = 0; i < n; i++) logits[i] = top[i] + logf(sum[i]);
 }
 
-/* One row: the members' logits to those of the ensemble, and the best pieces of them. */
+/* One row: the members' logits to those of the ensemble, if it is one, and the best pieces of them. */
 static void do_mixture(void *argument, int32_t row, jm_scratch *scratch) {
     mixture *w = argument;
     jm_projection *p = w->p;
@@ -371,9 +455,14 @@ static void do_mixture(void *argument, int32_t row, jm_scratch *scratch) {
     float *logits = p->logits + (int64_t)row * N, less[JM_MOST_MEMBERS];
     float *max = p->max + (int64_t)row * stripes, *sum = p->sum + (int64_t)row * stripes;
     const jm_filter *f = p->filter;
+    const int learned = f->learned[pick->state][pick->room][pick->no_end];
+    void *room = p->draws ? jm_scratch_get(scratch, draw_room(N)) : NULL;
     int finite = 1;
-    (void)scratch;
-    for (int32_t k = 0; k < m->count; k++) {
+    if (p->draws && !room) {
+        atomic_store(&w->failed, 1);
+        return;
+    }
+    for (int32_t k = 0; m && k < m->count; k++) {
         const double weight = m->mean == JM_LOGS ? 0 : log((double)m->weights[k]);
         less[k] = (float)(log_sum_of(logits + k * stride, N) - weight);
         finite &= isfinite(less[k]);
@@ -383,41 +472,47 @@ static void do_mixture(void *argument, int32_t row, jm_scratch *scratch) {
         const int32_t first = i * JM_STRIPE, n = N - first < JM_STRIPE ? N - first : JM_STRIPE;
         const uint8_t *mask = i ? NULL : f->mask[pick->state][pick->room][pick->no_end];
         float *here = logits + first;
-        mix(m, here, stride, n, less);
+        if (m) mix(m, here, stride, n, less);
         jm_sum_exp(here, n, &max[i], &sum[i], NULL);
+        if (p->draws) continue;
         if (pick->forced >= first && pick->forced < first + n) {
             pick->found = 1;
             pick->values[0] = here[pick->forced - first];
             pick->ids[0] = pick->forced;
         }
-        if (pick->forced >= 0 || (i && !f->learned[pick->state][pick->room][pick->no_end])) continue;
+        if (pick->forced >= 0 || (i && !learned)) continue;
         if (pick->bans || pick->wants) look_for_phrases(pick, first, n, mask, here);
         pick->found = jm_top(here, n, first, mask, p->k, pick->values, pick->ids, pick->found);
     }
-    if (!finite || normalise(pick, max, sum, 1, stripes)) {
+    if (finite && p->draws)
+        finite = !draw_pieces(p, pick, logits, N, NULL,
+                              f->mask[pick->state][pick->room][pick->no_end], learned, max, sum, room);
+    if (!finite || (!p->draws && normalise(pick, max, sum, 1, stripes))) {
         int before = atomic_load(&w->bad);
         while (row < before && !atomic_compare_exchange_weak(&w->bad, &before, row)) {
         }
     }
 }
 
-static int32_t project_members(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
-                               jm_worker *worker) {
+static int32_t project_rows(jm_projection *p, const float *features, int32_t R, jm_pick *picks,
+                            jm_worker *worker) {
     const jm_members *m = p->members;
-    const int32_t N = p->matrix.rows;
+    const int32_t N = p->matrix.rows, count = m ? m->count : 1;
     for (int32_t first = 0; first < R; first += LIST_ROWS) {
         const int32_t rows = R - first < LIST_ROWS ? R - first : LIST_ROWS;
         const float *own = features;
-        for (int32_t k = 0; k < m->count; k++) {
-            const jm_matrix *output = &m->models[k]->output;
+        for (int32_t k = 0; k < count; k++) {
+            const jm_matrix *output = m ? &m->models[k]->output : &p->matrix;
             const int64_t D = output->columns;
             jm_apply(worker, output, own + first * D, D, rows, p->logits + (int64_t)k * LIST_ROWS * N,
                      N, 0);
             own += R * D;
         }
         if (worker->failed) return -1;
-        mixture w = {p, picks + first, LIST_ROWS};
+        mixture w = {p, picks + first, LIST_ROWS, 0};
         jm_share(worker, rows, do_mixture, &w);
+        worker->failed |= w.failed;
+        if (worker->failed) return -1;
         if (w.bad < LIST_ROWS) return first + w.bad;
     }
     return -1;
@@ -427,8 +522,8 @@ static int32_t project(jm_projection *p, const float *features, int32_t R, jm_pi
                        jm_worker *worker) {
     for (int32_t r = 0; r < R; r++)
         for (int32_t j = 0; j < picks[r].wants; j++) picks[r].wanted_values[j] = -INFINITY;
-    if (p->members) return project_members(p, features, R, picks, worker);
-    return R > 0 && picks[0].list ? project_lists(p, features, R, picks, worker)
+    if (R > 0 && picks[0].list) return project_lists(p, features, R, picks, worker);
+    return p->members || p->draws ? project_rows(p, features, R, picks, worker)
                                   : project_whole(p, features, R, picks, worker);
 }
 

@@ -2,7 +2,7 @@
  *
  * What is as wide as the vocabulary is in project.c. Here a few numbers of each row are left to be
  * compared: the 2W best of each sentence by their totals, of equals the earlier row first, then the
- * better rank.
+ * better rank. Draws are W hypotheses of one sentence that go their own ways.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -39,6 +39,7 @@ typedef struct {
     int32_t *token, *sentence, *slot, *parent, *ancestor, *state;
     double *total;
     char *progress; /* with phrases */
+    int32_t *ended; /* and draws: the time of the last step in which the model would have ended, or -1 */
 } live;
 
 /* One way on from a row, with phrases: its bank, and how many of that bank are better. */
@@ -49,6 +50,7 @@ typedef struct {
 } way;
 
 enum { SPARE = 4 }; /* ways on from one hypothesis that a tree shows beyond W: an end, and rejected ones */
+enum { ROOM = 4 }; /* tokens that a begun character may need before a phrase can be written */
 enum { FEW = 10 }; /* one row for every hypothesis costs as much as so many rows read for one */
 
 typedef struct {
@@ -59,6 +61,9 @@ typedef struct {
     live now, next;
     float *features;
     jm_pick *picks;
+    float *values; /* (R k) what they find */
+    int32_t *ids;
+    const jm_draws *draws; /* or NULL */
     int32_t *taken; /* (W) how many pieces of each row have been taken */
     way *ways;      /* with phrases, of one sentence */
     int32_t *turns; /* (banks) */
@@ -111,6 +116,7 @@ static void take_rows(search *s, live *rows, size_t R) {
     rows->state = take(s, R, sizeof(int32_t));
     rows->total = take(s, R, sizeof(double));
     if (s->plan->phrasing) rows->progress = take(s, R, s->plan->phrasing->stride);
+    if (s->plan->phrasing && s->draws) rows->ended = take(s, R, sizeof(int32_t));
     rows->ancestor = take(s, s->stride ? R * (size_t)s->stride : (size_t)s->most, sizeof(int32_t));
 }
 
@@ -134,6 +140,7 @@ static void take_sources(search *s, const int32_t *order) {
         limits[i] = s->beams[i].limit;
         s->now.sentence[i] = s->now.parent[i] = i;
         s->now.token[i] = JM_BOS;
+        if (s->now.ended) s->now.ended[i] = -1;
     }
     s->now.count = s->B;
     s->probe = (jm_probe){batch->edits, batch->recording, order, positions, NULL, NULL, NULL};
@@ -274,7 +281,9 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
     const size_t R = (size_t)s->B * (size_t)s->W;
     const int32_t wide = plan->phrasing ? s->W + 1 : 2 * s->W;
     const int32_t spare = !scores && plan->batch->tree ? s->W + SPARE : 0; /* what it shows besides */
-    const int32_t asked = spare > wide ? spare : s->W == 1 && !spare ? 1 : wide;
+    s->draws = scores ? NULL : plan->batch->draws;
+    const int32_t one = s->draws || (s->W == 1 && !spare);
+    const int32_t asked = one ? 1 : spare > wide ? spare : wide;
     const int32_t k = asked < V ? asked : V;
     const int lists = !scores && plan->batch->shortlist != NULL;
     if (R > INT32_MAX) return -1;
@@ -285,8 +294,8 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
     s->features = take(s, R * (size_t)D, sizeof(float));
     s->picks = take(s, R, sizeof *s->picks);
     s->taken = take(s, (size_t)s->W, sizeof *s->taken);
-    float *values = take(s, R * (size_t)k, sizeof *values);
-    int32_t *ids = take(s, R * (size_t)k, sizeof *ids);
+    s->values = take(s, R * (size_t)k, sizeof *s->values);
+    s->ids = take(s, R * (size_t)k, sizeof *s->ids);
     if (!scores && plan->options->align) {
         s->look.layer = plan->options->align - 1;
         s->look.head = plan->options->align_head - 1;
@@ -302,14 +311,15 @@ static int prepare(search *s, const jm_plan *plan, const int32_t *order, int32_t
     }
     if (s->failed) return -1;
     for (size_t r = 0; r < R; r++) {
-        s->picks[r].values = values + r * (size_t)k;
-        s->picks[r].ids = ids + r * (size_t)k;
+        s->picks[r].values = s->values + r * (size_t)k;
+        s->picks[r].ids = s->ids + r * (size_t)k;
     }
     take_sources(s, order);
     if (s->W > 1 && plan->batch->recording && !s->failed) take_slots(s);
     s->projection.filter = plan->filter;
     s->projection.matrix = plan->model->output;
     s->projection.members = plan->model->members;
+    s->projection.draws = s->draws;
     s->projection.tells =
         plan->batch->recording != NULL && plan->batch->recording->keep & JM_KEEP_STEPS;
     if (lists && !s->failed) take_lists(s);
@@ -448,6 +458,7 @@ static void grow_row(search *s, int32_t from, int32_t slot, int32_t token, doubl
     next->parent[r] = from;
     next->state[r] = jm_filter_after(s->plan->filter, now->state[from], token);
     next->total[r] = total;
+    if (next->ended) next->ended[r] = s->picks[from].ends ? s->time : now->ended[from];
     if (next->progress)
         jm_progress_after(s->plan->phrasing, s->beams[now->sentence[from]].number,
                           now->progress + (size_t)from * s->plan->phrasing->stride, token,
@@ -638,6 +649,27 @@ static void grow_banks(search *s, int32_t first, int32_t last) {
     }
 }
 
+/* ---- one step of draws ---- */
+
+/* Every draw goes on with what was picked for it, in a slot of its own. All begin in one row. */
+static void grow_draws(search *s, int32_t first, int32_t last) {
+    beam *b = &s->beams[s->now.sentence[first]];
+    const int32_t begins = s->next.count, at_limit = s->time + 1 == b->limit;
+    for (int32_t r = first; r < last; r++) {
+        const jm_pick *pick = &s->picks[r];
+        for (int32_t d = 0; d < pick->draws; d++) {
+            const int32_t parent = s->now.slot[r], slot = s->time == 0 ? d : parent;
+            const branch one = grown_branch(s, r, r - parent, pick->ids[d], pick->values[d]);
+            b->history[(int64_t)s->time * s->W + slot] = one;
+            if (one.token == JM_EOS || at_limit)
+                find_answer(s, b, one, 0);
+            else
+                grow_row(s, r, slot, one.token, 0);
+        }
+    }
+    if (s->next.count == begins) write_answers(s, b);
+}
+
 static void note_banned(void *who, const int32_t *ids, int32_t count) {
     search *s = who;
     if (s->bans + count > s->ban_room) {
@@ -654,6 +686,46 @@ static void note_banned(void *who, const int32_t *ids, int32_t count) {
     s->bans += count;
 }
 
+/* Whether an id may come next, as far as characters say. */
+static int may_come(const search *s, const beam *b, int32_t state, int32_t room, int32_t id) {
+    const jm_filter *f = s->plan->filter;
+    if (b->list.ids) {
+        uint8_t mask[JM_STRIPE];
+        const int learned = jm_filter_list(f, state, room, 0, b->list.ids, b->list.bytes,
+                                           b->list.count > b->list.bytes, mask);
+        for (int32_t j = 0; j < b->list.count; j++)
+            if (b->list.ids[j] == id) return j < b->list.bytes ? mask[j] : learned;
+        return 0;
+    }
+    return id < JM_LEARNED_ID ? f->mask[state][room][0][id] : f->learned[state][room][0];
+}
+
+/* What phrases ask of a draw: `require` in decoding/filters.py. The model is free until it would end,
+ * or until there is just enough room for what is missing. Where what comes next may not come, all that
+ * phrases ask is let go; banned texts, the first of the bans, are not. */
+static void ask_for_next(search *s, int32_t r, int64_t bans, int64_t texts) {
+    const jm_phrasing *g = s->plan->phrasing;
+    const beam *b = &s->beams[s->now.sentence[r]];
+    const char *progress = progress_of(s, &s->now, r);
+    jm_pick *pick = &s->picks[r];
+    int32_t begun = 0;
+    int64_t needed;
+    const int32_t id = jm_phrases_next(g, b->number, progress, &begun, &needed);
+    pick->early = pick->no_end;
+    pick->texts = (int32_t)(texts - bans);
+    if (id < 0) return;
+    int may = may_come(s, b, pick->state, pick->room, id);
+    for (int64_t j = texts; j < s->bans; j++) may &= s->banned[j] != id;
+    const int now = s->now.ended[r] >= s->time - begun || b->limit - s->time <= needed + ROOM;
+    if (now && may)
+        pick->forced = id;
+    else if (now)
+        s->bans = texts;
+    else
+        pick->at_end = may ? id : JM_LET_GO;
+    pick->no_end |= !now;
+}
+
 /* What phrases ask of each row. */
 static void ask_for_phrases(search *s) {
     const jm_phrasing *g = s->plan->phrasing;
@@ -666,11 +738,17 @@ static void ask_for_phrases(search *s) {
         const int64_t before = s->bans;
         pick->bans = pick->wants = 0;
         if (pick->forced >= 0) continue;
-        pick->no_end |= !jm_phrases_may_end(g, number, progress);
-        pick->wanted = s->wanted + (int64_t)r * g->most_wanted;
-        pick->wanted_values = s->wanted_values + (int64_t)r * g->most_wanted;
-        pick->wants = jm_phrases_wanted(g, number, progress, s->wanted + (int64_t)r * g->most_wanted);
+        if (!s->draws) {
+            int32_t *wanted = s->wanted + (int64_t)r * g->most_wanted;
+            pick->no_end |= !jm_phrases_may_end(g, number, progress);
+            pick->wanted = wanted;
+            pick->wanted_values = s->wanted_values + (int64_t)r * g->most_wanted;
+            pick->wants = jm_phrases_wanted(g, number, progress, wanted);
+        }
+        jm_texts_banned(g, progress, note_banned, s);
+        const int64_t texts = s->bans;
         jm_phrases_banned(g, number, progress, note_banned, s);
+        if (s->draws) ask_for_next(s, r, before, texts);
         pick->bans = (int32_t)(s->bans - before);
     }
     for (int32_t r = 0; r < s->now.count; r++) { /* now they stay where they are */
@@ -683,17 +761,20 @@ static void ask_for_phrases(search *s) {
 static int32_t forced(const search *s, const beam *b, int32_t state, int32_t room) {
     if (s->time >= b->prefix_length) return -1;
     const int32_t id = b->prefix[s->time];
-    const jm_filter *f = s->plan->filter;
-    if (b->list.ids) {
-        uint8_t mask[JM_STRIPE];
-        const int learned = jm_filter_list(f, state, room, 0, b->list.ids, b->list.bytes,
-                                           b->list.count > b->list.bytes, mask);
-        for (int32_t j = 0; j < b->list.count; j++)
-            if (b->list.ids[j] == id) return (j < b->list.bytes ? mask[j] : learned) ? id : -1;
-        return -1;
-    }
-    return (id < JM_LEARNED_ID ? f->mask[state][room][0][id] : f->learned[state][room][0]) ? id
-                                                                                           : -1;
+    return may_come(s, b, state, room, id) ? id : -1;
+}
+
+/* The random numbers of a row: of a sentence's first step for all of its draws. */
+static void ask_to_draw(search *s, int32_t r) {
+    const beam *b = &s->beams[s->now.sentence[r]];
+    jm_pick *pick = &s->picks[r];
+    const int64_t place = s->draws->places[b->number];
+    pick->draws = s->time == 0 ? s->W : 1;
+    pick->stride = b->limit;
+    pick->uniforms = s->draws->uniforms + place + (int64_t)s->now.slot[r] * b->limit + s->time;
+    pick->values = s->values + (int64_t)r * pick->draws;
+    pick->ids = s->ids + (int64_t)r * pick->draws;
+    pick->at_end = JM_NO_ID;
 }
 
 static void ask(search *s, int scores) {
@@ -705,6 +786,7 @@ static void ask(search *s, int scores) {
         pick->no_end = !scores && s->time < s->plan->options->min_len;
         pick->list = b->list.ids ? &b->list : NULL;
         pick->forced = scores ? b->prefix[s->time] : forced(s, b, pick->state, pick->room);
+        if (s->draws) ask_to_draw(s, r);
     }
     if (s->plan->phrasing) ask_for_phrases(s);
 }
@@ -754,7 +836,9 @@ static void advance(search *s) {
         for (last = first + 1;
              last < s->now.count && s->now.sentence[last] == s->now.sentence[first];)
             last++;
-        if (s->plan->phrasing)
+        if (s->draws)
+            grow_draws(s, first, last);
+        else if (s->plan->phrasing)
             grow_banks(s, first, last);
         else
             grow_beam(s, first, last);
@@ -819,6 +903,16 @@ static int tell(search *s) {
         lead.count = count;
         memcpy(s->best.tokens, s->told.tokens, (size_t)count * sizeof *s->best.tokens);
     }
+    for (int32_t i = 0; i < b->count && watch->any; i++) {
+        const int32_t count = b->found[i].time + 1 - b->found[i].finished;
+        trace(b, s->W, &b->found[i], &s->told, 0, 0);
+        int32_t shared = 0;
+        while (shared < lead.stable && shared < count &&
+               s->told.tokens[shared] == s->best.tokens[shared])
+            shared++;
+        lead.stable = shared;
+    }
+    lead.live = s->now.count;
     lead.ids = s->best.tokens;
     return watch->step(watch->who, &lead) ? JM_STOPPED : JM_OK;
 }

@@ -56,8 +56,23 @@ int32_t jm_phrases_bank(const jm_phrasing *g, int32_t sentence, const void *at);
 int32_t jm_phrases_size(const jm_phrasing *g, int32_t sentence);
 int jm_phrases_may_end(const jm_phrasing *g, int32_t sentence, const void *at);
 int32_t jm_phrases_lacking(const jm_phrasing *g, int32_t sentence, const void *at); /* soft ones */
+/* The ids that would complete a banned text; and a phrase that may come only once, again. */
+void jm_texts_banned(const jm_phrasing *g, const void *at, jm_tell tell, void *who);
 void jm_phrases_banned(const jm_phrasing *g, int32_t sentence, const void *at, jm_tell tell,
                        void *who);
+/* How the first missing phrase is written when it is not left to a beam: its next token, how many of
+ * its tokens stand already, and how many tokens all that are missing have. -1: none is missing. */
+int32_t jm_phrases_next(const jm_phrasing *g, int32_t sentence, const void *at, int32_t *begun,
+                        int64_t *needed);
+
+/* ---- draws.c: pieces at random ---- */
+
+int jm_are_draws(const jm_draws *d, const jm_batch *batch, int32_t beam);
+
+/* `draw` of decoding/greedy.py: of n pieces, those with log P -INFINITY excepted, one for each of
+ * `count` random numbers, `stride` apart. 0, or -1: there is none. Room for n `order` and `sums`. */
+int jm_draw(const jm_draws *d, const float *log_probs, int32_t n, const double *uniforms,
+            int64_t stride, int32_t count, int32_t *order, double *sums, int32_t *drawn);
 
 /* ---- project.c: from features to the best pieces ---- */
 
@@ -69,6 +84,9 @@ typedef struct {
     jm_matrix own;
 } jm_list;
 
+/* No id; and none either, and nothing that phrases ask holds then. */
+enum { JM_NO_ID = -1, JM_LET_GO = -2 };
+
 /* What is asked for one row, and what was found: the `found` best allowed pieces, best first. */
 typedef struct {
     int32_t state, room, no_end;
@@ -77,6 +95,13 @@ typedef struct {
     const int32_t *banned, *wanted; /* ids that may not come; ids whose log P is asked for too */
     int32_t bans, wants;
     float *wanted_values; /* (wants) -INFINITY: it may not come */
+    const double *uniforms; /* with draws: (draws), `stride` apart: as many pieces are drawn */
+    int64_t stride;
+    int32_t draws;
+    int32_t at_end; /* only this id is asked for if the model would end here; or one of: */
+    int32_t texts;  /* with JM_LET_GO: the first so many bans, and whether it may not end yet, hold */
+    int32_t early;
+    int32_t ends; /* found: whether it would end */
     int32_t found;
     float *values; /* log P */
     int32_t *ids;
@@ -98,6 +123,7 @@ typedef struct {
     int8_t *codes;
     float *scale;
     int32_t *sums;
+    const jm_draws *draws; /* pieces are drawn, or NULL: the best are found */
     int32_t tells;      /* what each row thinks is noted too, for jm_opinion: */
     float *spread;      /* (stripes, R) */
     int32_t *best_found, *best_ids; /* (groups, R), (groups, R, JM_RECORD_TOP) */

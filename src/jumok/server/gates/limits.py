@@ -65,6 +65,9 @@ class Limits:
     streams: int = limit(16, "Open event streams; beyond it 429.")
     heartbeat_s: float = limit(15.0, "Seconds between the comments that keep a silent stream open.")
     queue: int = limit(256, "Requests that wait for one model; beyond it 429.")
+    queue_s: float = limit(
+        0.5, "Seconds that one may have waited for room in a model's batch; beyond it 429 for who comes."
+    )
     connections: int = limit(512, "Open connections; beyond it 503.")
     deadline_s: float = limit(
         30.0, "Seconds from receipt to answer; beyond it 504, and the work is cancelled."

@@ -2,7 +2,7 @@
 
 import gzip
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,12 +103,14 @@ def static_file(name: str, content: bytes) -> StaticFile:
     return StaticFile(content, gzip.compress(content, 9, mtime=0), kind, etag, lasting="-" in name)
 
 
-def page_router(files: Mapping[str, StaticFile]) -> APIRouter:
-    """Routes for every screen and every built file."""
+def page_router(files: Mapping[str, StaticFile], opened: Callable[[], object]) -> APIRouter:
+    """Routes for every screen and every built file; `opened` is called for each screen."""
     router = APIRouter(include_in_schema=False)
 
     def route(path: str, found: StaticFile) -> None:
         async def answer(request: Request) -> Response:
+            if path in SCREENS:
+                opened()
             return found.answer(request)
 
         router.add_api_route(path, answer, methods=["GET", "HEAD"], response_model=None)

@@ -64,7 +64,8 @@ class EngineQueue:
 
 def kind_of(item: EngineJob) -> tuple[object, ...]:
     """What jobs must share to be searched in one call."""
-    return item.request.decoding, item.request.align, item.engine, item.follow
+    request = item.request
+    return request.decoding, request.ban, request.align, request.shortlist, item.engine, item.follow
 
 
 def answer_all(items: dict[Hashable, EngineJob]) -> list[Outcome]:

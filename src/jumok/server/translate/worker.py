@@ -57,6 +57,11 @@ class Ticket:
     """Of the jobs that are done."""
     steps: int = 0
 
+    @property
+    def begun(self) -> bool:
+        """Whether one of its jobs has been in the batch."""
+        return bool(self.found or self.running)
+
     def settle(self, result: list[Translation] | Exception) -> None:
         """Hand the result to whoever waits. Called in the thread."""
 
@@ -86,6 +91,7 @@ class Worker:
         self._closed = self._retired = False
         self._queue: deque[Ticket] = deque()  # with jobs that have not joined, in the order of their turns
         self._tickets: dict[Ticket, None] = {}  # all that are not settled
+        self._first: Ticket | None = None  # of those for whom the batch had no room
         self._load = 0  # beam-tokens in the batch
         self._keys: dict[Hashable, tuple[Ticket, Job]] = {}  # of the searches in the batch
         self._numbers = count()
@@ -149,8 +155,7 @@ class Worker:
                 raise Problem(503, "draining", "the server is stopping")
             if not self.alive:
                 raise Problem(503, "not_ready", "the worker of this model has ended")
-            if len(self._queue) >= self.limits.queue:
-                raise busy(f"{self.limits.queue} requests are waiting for this model")
+            self._refuse()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=f"jumok-{self.name}", daemon=True)
                 self._thread.start()
@@ -159,6 +164,14 @@ class Worker:
             self.metrics.queue_length.labels(model=self.name).set(len(self._queue))
             self._changed.notify()
         return ticket
+
+    def _refuse(self) -> None:
+        """429 if too many wait, or one for too long: a queue that does not get shorter helps nobody."""
+        if len(self._queue) >= self.limits.queue:
+            raise busy(f"{self.limits.queue} requests are waiting for this model")
+        first = self._first
+        if first is not None and time.monotonic() - first.entered > self.limits.queue_s:
+            raise busy(f"requests wait for this model for more than {self.limits.queue_s:g} seconds")
 
     # From here on everything runs in the thread.
 
@@ -271,7 +284,9 @@ class Worker:
         """Jobs join in turns, one of each ticket, while there is room; the first that has none waits."""
         while (ticket := self._next()) is not None:
             self._join(ticket, ticket.waiting.popleft())
-        self.metrics.queue_length.labels(model=self.name).set(len(self._queue))
+        with self._changed:
+            self._first = next((one for one in self._queue if not one.begun), None)
+            self.metrics.queue_length.labels(model=self.name).set(len(self._queue))
 
     def _next(self) -> Ticket | None:
         """The ticket whose turn it is, out of the queue; None if there is none, or no room for its job."""
@@ -284,7 +299,7 @@ class Worker:
             return self._queue.popleft() if fits else None
 
     def _join(self, ticket: Ticket, job: Job) -> None:
-        if not ticket.found and not ticket.running:
+        if not ticket.begun:
             self.metrics.queue_seconds.labels(model=self.name).observe(time.monotonic() - ticket.entered)
         key = next(self._numbers)  # never used again
         try:
@@ -344,6 +359,8 @@ class Worker:
             self._tickets.pop(ticket, None)
             if ticket in self._queue:
                 self._queue.remove(ticket)
+            if ticket is self._first:
+                self._first = None
 
     def _give_up(self, problem: Problem) -> None:
         """Everyone who waits gets this problem, and the batch begins anew."""
