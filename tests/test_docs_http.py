@@ -6,7 +6,6 @@ import runpy
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from jumok.cli.serve import bundled_models
 from jumok.decoding.translator import load
 from jumok.evaluation.evaluate import score_texts
 from jumok.run.train import train
-from jumok.server.gates.limits import Limits
 from jumok.server.metrics import Metrics
 from jumok.server.settings import ServerSettings
 from tests.run.conftest import quick_settings, write_corpus
@@ -155,16 +153,6 @@ def test_the_page_names_every_endpoint() -> None:
     for call in calls:
         path = re.sub(r"\{\w+\}", "[^/ \"'?]+", call.strip("`").split()[1])
         assert re.search(rf"{re.escape(ADDRESS)}{path}[\"'? \n]", run), f"{call} has no example"
-
-
-def test_the_page_has_every_limit_with_its_value() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)` \| ([\d,.]+(?: [KM]iB)?)", read(HTTP), re.MULTILINE))
-    sizes = {" KiB": 1 << 10, " MiB": 1 << 20}
-    for one in fields(Limits):
-        digits, unit = rows[one.name][:-4], rows[one.name][-4:]
-        times = sizes.get(unit, 1)
-        text = digits if unit in sizes else rows[one.name]
-        assert float(text.replace(",", "")) * times == getattr(Limits(), one.name), one.name
 
 
 def test_the_page_has_every_metric() -> None:

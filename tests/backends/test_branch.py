@@ -1,10 +1,13 @@
 """A product beside the residual stream: values and gradients of the plain way, and those of the stream."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
 
 from jumok.backends.branch import Branch, plain_sums
+from jumok.backends.products import torch_product
 from jumok.backends.torch import TorchBackend
 
 
@@ -42,3 +45,31 @@ def test_plain_sums_keep_what_the_relu_let_through() -> None:
     assert kept.tolist() == [[0, 2], [3, 0]]
     assert sums.tolist() == [3, 2]
     assert plain_sums(dy, None)[1].tolist() == [4, 6]
+
+
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("frozen", ["weight", "bias", "x"])
+def test_what_is_frozen_gets_no_gradient_and_costs_no_product(frozen: str, *, relu: bool) -> None:
+    products = []
+
+    def multiply(*factors: Tensor, **more: Any) -> Tensor:
+        products.append(factors)
+        return torch_product(*factors, **more)
+
+    found = []
+    for fast in (False, True):
+        x, weight, bias = given = leaves()
+        {"weight": weight, "bias": bias, "x": x}[frozen].requires_grad_(False)  # noqa: FBT003
+        if fast:
+            y, _ = Branch.apply(x, weight, bias, relu, plain_sums, multiply)  # type: ignore[no-untyped-call]
+        else:
+            product, _ = TorchBackend().branch(x, weight, bias, relu=relu)
+            y = product.values
+        y.sin().sum().backward()
+        found.append([one.grad for one in given])
+    for one, other in zip(*found, strict=True):
+        if one is None:
+            assert other is None
+        else:
+            torch.testing.assert_close(other, one, atol=1e-6, rtol=1e-6)
+    assert len(products) == (2 if frozen == "weight" else 3)

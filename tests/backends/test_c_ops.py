@@ -219,3 +219,13 @@ def test_numbers_of_another_width_are_refused() -> None:
         Attend.apply(spans.key_begin, spans.key_end, 2, True, 1, low, None)  # type: ignore[no-untyped-call]  # noqa: FBT003
     with pytest.raises(ValueError, match="computes in float32"):
         Drop.apply(low, 0.5, torch.ones(1, dtype=torch.int64))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize(("share", "dropped"), [(1 - 1e-12, True), (1e-12, False)])
+def test_a_share_next_to_one_drops_everything_and_one_next_to_zero_nothing(
+    share: float, *, dropped: bool
+) -> None:
+    x, seed = torch.ones(50, 20), torch.tensor([3])
+    assert bool((Drop.apply(x, share, seed) == 0).all()) == dropped  # type: ignore[no-untyped-call]
+    if not dropped:
+        assert torch.equal(Drop.apply(x, share, seed), x)  # type: ignore[no-untyped-call]

@@ -106,3 +106,24 @@ def test_a_head_of_numbers_on_the_grid_has_the_exact_loss() -> None:
     assert not dx[0].any()  # nothing is to be predicted there
     for one, other in ((dx, wanted[2]), (dw, wanted[3])):
         assert (one - other).norm() <= other.norm() / 8
+
+
+def network(x: float, w1: float, w2: float) -> float:
+    """What comes out where everything has one row and one column."""
+    rows = [torch.tensor([[number]]) for number in (x, w1, w2)]
+    return float(RoundedNetwork.apply(*rows[:2], torch.zeros(1), rows[2]))  # type: ignore[no-untyped-call]
+
+
+def test_the_largest_numbers_that_fit_are_exact_and_none_beyond_them() -> None:
+    """States up to 56, hidden numbers up to 112, weights up to 7."""
+    assert network(56, 1, 1) == network(112, 1, 1) == 56
+    assert network(56, 2, 1) == network(56, 4, 1) == 112
+    assert network(1, 7, 1) == network(1, 14, 1) == 7
+    assert network(1, 1, 7) == network(1, 1, 14) == 7
+
+
+def test_the_largest_gradient_that_fits_is_exact_and_none_beyond_it() -> None:
+    for dy, wanted in ((224.0, 224.0), (448.0, 224.0), (-300.0, -224.0)):
+        x = torch.tensor([[1.0]], requires_grad=True)
+        y = RoundedNetwork.apply(x, torch.ones(1, 1), torch.zeros(1), torch.ones(1, 1))  # type: ignore[no-untyped-call]
+        assert float(torch.autograd.grad(y, x, torch.tensor([[dy]]))[0]) == wanted

@@ -91,3 +91,17 @@ def test_a_back_end_for_another_thread_differs_in_its_chances_alone() -> None:
     assert (other.bf16, other.kept, other.multiply) == (True, ops.kept, ops.multiply)
     assert other.generator is generator
     assert ops.generator is None
+
+
+@pytest.mark.parametrize("widths", [(3,), (1, 2)])
+def test_heads_up_to_the_widest_are_attended_in_c_however_their_products_are_cut(
+    monkeypatch: pytest.MonkeyPatch, widths: tuple[int, ...]
+) -> None:
+    torch.manual_seed(0)
+    spans = Sentences.lay([[0] * 3, [0] * 2], CPU).causal_spans
+    qkv = torch.randn(5, 3 * WIDEST_HEAD)
+    given = tuple(Projected(part) for part in qkv.split([WIDEST_HEAD * n for n in widths], dim=1))
+    wanted = TorchBackend().attend(given, 1, spans, scale=True, where=("dec_self", 0))
+    monkeypatch.setattr(TorchBackend, "attend", pytest.fail)
+    found = NativeBackend().attend(given, 1, spans, scale=True, where=("dec_self", 0))
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)

@@ -110,6 +110,10 @@ def test_what_does_not_fit_together_is_refused(*, bf16: bool) -> None:
         multiply(a.double(), a.t())
     with pytest.raises(ValueError, match=r"a bias of torch.float32 \(3,\) for 4 columns"):
         multiply(a, a.t(), bias=torch.ones(3))
+    with pytest.raises(ValueError, match=r"a bias of torch.float64 \(4,\) for 4 columns"):
+        multiply(a, a.t(), bias=torch.ones(4).double())
+    with pytest.raises(ValueError, match=r"a bias of torch.float32 \(4,\) for 4 columns"):
+        multiply(a, a.t(), bias=torch.ones(8)[::2])
     with pytest.raises(ValueError, match="strides that do not fit"):
         multiply(a, a.t(), out=torch.empty(4, 4).t())
 

@@ -7,13 +7,15 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from tests.cli.test_process import as_words, start_quickly, train_events, wait_for_steps
 from tests.run.conftest import quick_settings
 
 from jumok.checkpoint.manifest import checkpoint_folders
+from jumok.cli.compare import introduce
 from jumok.comparison.entry import MeasureOptions
 
 Call = Callable[..., int]
@@ -140,3 +142,27 @@ def test_without_data(call: Call, capsys: Captured, tmp_path: Path) -> None:
     assert call("compare", "--out", tmp_path / "none") == 2
     assert capsys.readouterr().err.startswith("error: there is no data to learn from\n")
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(("matched", "how"), [(True, "matched"), (False, "not matched: 25% apart")])
+def test_what_will_be_compared_is_said_first(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch, *, matched: bool, how: str
+) -> None:
+    facts = {"name": "dates", "train": 12000, "valid": 500, "test": 1000, "test_name": "test"}
+    for name, found in {
+        "data_facts": {**facts, "vocabulary": 400},
+        "budget_facts": {"kind": "steps", "value": 1800, "matched": matched, "spread": 0.25},
+        "parameter_counts": {"rnn": 1000, "luong": 1250},
+    }.items():
+        monkeypatch.setattr(f"jumok.comparison.publish.{name}", lambda _, found=found: found)
+    both = {arch: {"model.bidirectional": True} for arch in ("rnn", "luong")}
+    entries = [SimpleNamespace(name="rnn"), SimpleNamespace(name="luong")]
+    introduce(cast(Any, SimpleNamespace(bases=both, entries=entries, notes=["a note"])))
+    assert capsys.readouterr().err.splitlines() == [
+        "data     dates · train 12,000 · valid 500 · test 1,000 (test) · vocabulary 400",
+        f"models   rnn 1,000 · luong 1,250 parameters ({how})",
+        "each     1,800 updates · the same data and tokens",
+        "encoder  rnn and luong read the source in both directions, with the same encoder",
+        "entries  rnn, luong",
+        "note     a note",
+    ]

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 from jumok.checkpoint.model import save_model
 from jumok.cli.score import score
 from jumok.config import RnnConfig, RunConfig, TextConfig
-from jumok.decoding.translator import load
+from jumok.decoding.translator import Translator, load
 from jumok.errors import DataError
 from jumok.models.build import build_model
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
@@ -63,3 +63,21 @@ def test_named_columns(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("1\ta man\t나는\n2\tthe dog\t봤다\n")
     result = run(folder, "-s", str(tmp_path / "a.tsv"), "--columns", "2,3", "--json")
     assert [json.loads(line)["target"] for line in result.stdout.splitlines()] == ["나는", "봤다"]
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [((), ("", "")), (("--to", "ko"), ("ko", "")), (("--to", "ko", "--from", "en"), ("ko", "en"))],
+)
+def test_the_direction_is_the_one_that_was_asked_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], asked: tuple[str, str]
+) -> None:
+    found, plain = [], Translator.towards
+
+    def towards(self: Translator, target: str, source: str = "") -> Translator:
+        found.append((target, source))
+        return plain(self, "", "")
+
+    monkeypatch.setattr(Translator, "towards", towards)
+    assert run(folder, *words, stdin="a man\t나는\n").exit_code == 0
+    assert asked in found

@@ -12,7 +12,9 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.request import urlopen
 
@@ -400,3 +402,16 @@ def test_a_real_server_loads_its_models_again_at_a_signal(folders: Path, tmp_pat
         if child.poll() is None:
             child.kill()
         child.communicate()
+
+
+def test_a_small_test_set_is_offered_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    loaded = untrained(TINY["rnn"])
+    data = replace(loaded.config.data, name="words")
+    model = Translator(replace(loaded, config=replace(loaded.config, data=data)))
+    monkeypatch.setattr("jumok.data.builtin.BUILTIN", ("words",))
+    for count, places in ((0, []), (3, [0, 1, 2]), (12, [0, 2, 4, 6, 8, 10]), (40, [0, 6, 12, 18, 24, 30])):
+        corpus = SimpleNamespace(pairs=partial(zip, map(str, range(count)), range(count)))
+        monkeypatch.setattr("jumok.data.builtin.builtin_corpus", lambda *_, corpus=corpus: corpus)
+        assert examples_for(model, tmp_path) == tuple(map(str, places))

@@ -1,5 +1,8 @@
 """Cost against length."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 import torch
 
@@ -34,7 +37,11 @@ def built(config: ModelConfig) -> Seq2Seq:
 @pytest.mark.parametrize("arch", CONFIGS)
 def test_measured_figures_stand_beside_the_formula(arch: str) -> None:
     config = CONFIGS[arch]
-    found = measure_growth(built(config), config, V, lengths=(8, 16, 32))
+    told: list[tuple[str, int, int | None]] = []
+    found = measure_growth(
+        built(config), config, V, lengths=(8, 16, 32), progress=lambda *said: told.append(said)
+    )
+    assert told == [("growth with length", done, 3) for done in (1, 2, 3)]
     assert found is not None
     assert found["lengths"] == [8, 16, 32]
     assert found["flops"] == [forward_cost(config, n, n, V).flops for n in (8, 16, 32)]
@@ -132,3 +139,19 @@ def test_an_update_holds_weights_gradients_and_moments() -> None:
     assert large == update_peak(model, RunConfig(training=TrainingConfig(batch_tokens=200)), pairs)
     assert all(torch.equal(weight, before[name]) for name, weight in model.named_parameters())
     assert all(weight.grad is None for weight in model.parameters())
+
+
+def test_on_a_gpu_the_peak_is_its_own_count_from_before_the_work_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    gpu = torch.device("cuda", 3)
+    model: Any = SimpleNamespace(parameters=lambda: iter([SimpleNamespace(device=gpu)]))
+
+    def count(device: torch.device) -> int:
+        assert device == gpu
+        done.append("count")
+        return 12345
+
+    monkeypatch.setattr("torch.cuda.reset_peak_memory_stats", lambda device: done.append(f"reset {device}"))
+    monkeypatch.setattr("torch.cuda.max_memory_allocated", count)
+    assert peak_of(model, lambda: done.append("work")) == 12345
+    assert done == ["reset cuda:3", "work", "count"]

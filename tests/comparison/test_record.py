@@ -88,6 +88,7 @@ def test_steps_between_the_last_line_and_the_checkpoint_are_counted_after_a_kill
 
 def test_a_run_too_short_for_a_line_has_no_count_of_tokens(tmp_path: Path) -> None:
     record = training_record(written(tmp_path, [start(0), valid(2, 3, 1.0), end(2)]))
+    assert (record["steps"], record["train_s"]) == (3, 2.0)
     assert (record["steps"], record["tokens"], record["curves"]["tokens"]) == (3, None, [None])
 
 

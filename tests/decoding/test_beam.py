@@ -1,6 +1,7 @@
 import json
 import math
 from collections import Counter
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -11,13 +12,16 @@ from tests.decoding.conftest import COPYING
 from tests.decoding.searches import beam_search, greedy
 
 from jumok.answers import Answer, NotFiniteError, normalised, ranked
+from jumok.decoding.batched import USUAL
 from jumok.decoding.beam import BeamSearch, BeamTree, is_done
+from jumok.decoding.constraints import Constraint
 from jumok.decoding.filters import NEVER, at_least, forbid, no_repeat
-from jumok.decoding.jobs import make_request
+from jumok.decoding.jobs import Phrase, Spelling, make_request
 from jumok.decoding.search import run_search
 from jumok.errors import ConfigError
 from jumok.explain.documents import BeamDocument
 from jumok.models.build import build_model
+from jumok.text.specials import FIRST_BYTE
 from jumok.text.tokenizer import EOS
 
 SOURCES = st.lists(st.lists(st.integers(4, 6), min_size=1, max_size=5), min_size=1, max_size=5)
@@ -229,3 +233,65 @@ def test_a_tree_is_of_one_sentence_and_of_a_beam(luong) -> None:
     [[job]] = luong.jobs(["a"], request)
     with pytest.raises(ConfigError, match="drawn at random has no beam tree\n  set sample to false"):
         luong.search_for(job, request, record=BeamTree(5, 1.0))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    beam=st.integers(1, 4),
+    limits=st.lists(st.integers(1, 6), min_size=1, max_size=3),
+    more=st.integers(0, 2),
+)
+def test_a_search_that_is_handed_the_best_tokens_of_each_row_goes_the_same_way(
+    seed, beam, limits, more
+) -> None:
+    """Twice as many as the beam is wide are enough, and more change nothing."""
+    generator = torch.Generator().manual_seed(seed)
+    plain, handed = (BeamSearch(limits, beam=beam, n_best=beam) for _ in range(2))
+    while not plain.done:
+        log_probs = torch.randn(len(plain.tokens), 12, generator=generator).log_softmax(dim=1)
+        values, ids = log_probs.topk(2 * beam + more)
+        rows = plain.advance(log_probs)
+        wanted = list(range(len(log_probs))) if rows is None else rows.tolist()
+        assert handed.advance_with(log_probs, values.tolist(), ids.tolist()) == wanted
+        assert handed.tokens == plain.tokens
+    assert handed.done
+    for found, others in zip(handed.answers(), plain.answers(), strict=True):
+        assert [(one.ids, one.finished) for one in found] == [(one.ids, one.finished) for one in others]
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 999), alpha=ALPHA, limit=st.integers(2, 4), soft=st.booleans())
+def test_a_beam_of_full_width_finds_the_best_answer_that_has_a_phrase(
+    bench, seed, alpha, limit, soft
+) -> None:
+    pieces = [b"", b"", b"", b"", b"a", b"b", b" c"]
+    wanted = Phrase((Spelling("ab", (4, 5)),), soft=soft)
+    constraint = Constraint((wanted,), pieces, 3**4 * 2)
+    model = bench.toy(seed, vocabulary=7)
+    memory = bench.memory(model, [[4]])
+    [[best, *_]] = beam_search(
+        model, memory, [limit], BASE, beam=3**4 * 2, length_penalty=alpha, constraints=[constraint]
+    )
+    every = list(bench.every_answer(model, memory, 0, limit))
+    having = [one for one in every if b"ab" in b"".join(pieces[token] for token in one.ids)]
+    truth = constraint.ranked(every if soft else having, alpha)[0]
+    assert best.ids == truth.ids
+    assert best.score == pytest.approx(truth.score, abs=1e-5)
+
+
+def test_the_best_tokens_are_wanted_only_where_the_usual_filter_changes_nothing() -> None:
+    def wanted(limit: int = 9, filters: Any = (USUAL,), token: int | None = None, **more: Any) -> int:
+        search = BeamSearch([limit], filters, beam=3, **more)
+        if token is not None:
+            search.tokens = [token]
+        return search.wants(USUAL)
+
+    assert wanted() == 6
+    assert wanted(filters=()) == wanted(filters=(USUAL, at_least(2))) == 0
+    assert wanted(record=BeamTree(3, 1.0)) == 0
+    assert wanted(token=FIRST_BYTE + 0x41) == 6
+    assert wanted(token=FIRST_BYTE + 0xC3) == 0  # a character that goes on
+    assert [wanted(limit) for limit in (3, 4)] == [0, 6]  # a character may take four tokens
+    wish = Constraint((Phrase((Spelling("a", (300,)),)),), [], 3)
+    assert wanted(constraints=[wish]) == 0

@@ -40,3 +40,12 @@ def test_the_limit_keeps_what_has_its_phrases() -> None:
     assert kept_at_limit(CONSTRAINT, [other, one]) == [one]
     assert kept_at_limit(CONSTRAINT, [other]) == [other]
     assert kept_at_limit(None, [other, one]) == [other, one]
+
+
+def test_answers_are_ranked_by_score_and_those_with_their_phrases_first() -> None:
+    good, poor = Answer((5,), (-1.0, -1.0), finished=True), Answer((4,), (-3.0, -1.0), finished=True)
+    soft = Constraint((Phrase((Spelling("a", (4,)),), soft=True),), PIECES, 3)
+    for constraint, order in ((None, [good, poor]), (soft, [poor, good])):
+        made = beam(constraint)
+        made.found = [poor, good]
+        assert made.ranked(1.0) == order

@@ -33,3 +33,8 @@ def test_steps_become_nodes_with_their_fates_and_sums() -> None:
     assert [node.score for node in tree.nodes[4:]] == pytest.approx([-0.75, -2.5, -1.5, -5.0])
     assert tree.chosen == (0, 1, 4)
     assert tree.stable_prefix == 0  # one hypothesis in the running begins with 301
+
+
+def test_a_search_that_is_not_done_has_chosen_nothing() -> None:
+    tree = BeamTree(2, 1.0)
+    assert (tree.chosen, tree.stable_prefix, len(tree.nodes)) == ((), 0, 1)

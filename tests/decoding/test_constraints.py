@@ -172,3 +172,20 @@ def test_the_end_waits_for_what_is_missing(bench) -> None:
     [best, *_] = search(bench, 3, [phrase((4, 5, 4))], 2)
     assert torch.tensor(best.ids).tolist() != []
     assert b"aba" in written(best.ids, PIECES)
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "there"),
+    [
+        ("a", 0, True),
+        ("a", 1, False),
+        ("ab", 1, True),
+        ("ab", 2, False),
+        ("xaby", 2, True),
+        ("xaby", 3, False),
+    ],
+)
+def test_what_ended_before_is_not_found_again(text: str, since: int, *, there: bool) -> None:
+    wanted = phrase((4,) if text == "a" else (4, 5))
+    assert occurs(wanted, text.encode(), since) == there
+    assert occurs(wanted, text.encode())

@@ -11,11 +11,20 @@ from jumok.config import DecodingConfig, LuongConfig, TransformerConfig
 from jumok.decoding import device
 from jumok.decoding.batched import USUAL, encode
 from jumok.decoding.beam import BeamSearch
-from jumok.decoding.device import DeviceSearch, bucket, compute_type, power_above, power_below, supports
+from jumok.decoding.device import (
+    Batches,
+    DeviceSearch,
+    bucket,
+    compute_type,
+    power_above,
+    power_below,
+    supports,
+)
 from jumok.decoding.filters import forbid
 from jumok.decoding.jobs import Job, Phrase, Spelling
 from jumok.decoding.search import run_search
 from jumok.models.build import build_model
+from jumok.models.cache import BatchShape
 from jumok.models.interface import Seq2Seq
 from jumok.models.transformer import TransformerSeq2Seq
 from jumok.native.model import SearchOptions
@@ -254,3 +263,38 @@ def test_a_gpu_searches_in_bf16() -> None:
     wanted = twin(make_model(7), sources, limits, SearchOptions(5))
     near = [abs(a[0].score - b[0].score) < 0.5 for a, b in zip(found, wanted, strict=True)]
     assert sum(near) >= 45
+
+
+@pytest.mark.parametrize(("batches", "together"), [(3, False), (4, True)])
+def test_from_four_batches_on_the_last_few_of_each_wait_for_a_batch_of_their_own(
+    batches: int, *, together: bool
+) -> None:
+    """With 32 sentences in a batch one may wait."""
+    model, (sources, limits) = make_model(4), many(32 * batches)
+    found = [
+        len(places)
+        for places, _ in DeviceSearch(model).search(
+            sources, limits, SearchOptions(beam=2, keep=1), sentences=32
+        )
+    ]
+    assert sum(found) == 32 * batches
+    assert len(found) == batches + together
+    assert any(count < 32 for count in found[:batches]) == together
+
+
+def test_a_batch_takes_memory_for_every_hypothesis_and_no_more_than_is_free(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    search, (sources, limits) = DeviceSearch(make_model(4)), many(300)
+    for beam in (1, 3):
+        one, two = (search._bytes(BatchShape(count, beam, 32, 64)) for count in (1, 2))
+        assert two == 2 * one > 2 * 3 * 4 * beam * VOCABULARY  # three logits of every token
+        batch = Batches(sources, limits, SearchOptions(beam), None, None)
+        sizes = []
+        for free in (16 * one, 64 * one, 1000 * one):
+            monkeypatch.setattr(search, "_free", lambda free=free: float(free))
+            plan = search._plan(batch, range(300))
+            assert sorted(place for _, places in plan for place in places) == list(range(300))
+            assert all(search._bytes(shape) <= free for shape, _ in plan)
+            sizes.append([shape.sentences for shape, _ in plan])
+        assert [set(some[:-1]) for some in sizes] == [{16}, {64}, set()]

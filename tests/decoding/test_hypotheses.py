@@ -17,3 +17,11 @@ def test_equal_texts_count_once_and_links_are_those_of_the_sentence() -> None:
     assert found.links == (TextLink((4, 5), (0, 1), 0.75), TextLink((1, 2), (2, 3), 0.5))
     assert found.tokens == tokens_of(both, (*ids, EOS), (-1.0, -1.0, -1.0))
     assert hypotheses_of([best], tokenizers, 1)[0].links == ()
+
+
+def test_there_are_as_many_as_are_asked_for_and_the_best_come_first() -> None:
+    both = train_tokenizer(["a b", "b a"], TextConfig(vocabulary=300))
+    answers = [Answer(tuple(both.encode(text)), (-1.0,), finished=False) for text in ("b", "a", "b", "a b")]
+    for n_best, texts in ((1, ["b"]), (2, ["b", "a"]), (3, ["b", "a", "a b"]), (9, ["b", "a", "a b"])):
+        found = hypotheses_of(answers, Tokenizers(both, both), n_best)
+        assert [one.text for one in found] == texts

@@ -5,7 +5,17 @@ from hypothesis import strategies as st
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import CONTROL
 from jumok.decoding.filters import written
-from jumok.decoding.jobs import Job, Phrase, Spelling, batches, cost, make_request, token_spellings
+from jumok.decoding.jobs import (
+    WIDEST,
+    Job,
+    Phrase,
+    Spelling,
+    batches,
+    cost,
+    make_phrase,
+    make_request,
+    token_spellings,
+)
 from jumok.errors import ConfigError
 
 
@@ -125,3 +135,38 @@ def test_a_call_that_names_its_way_gets_as_many_of_the_folders_answers_as_there_
     assert make_request(folder, {"sample": True}).decoding.n_best == 6
     with pytest.raises(ConfigError, match="a beam of 2 gives at most 2 answers"):
         make_request(folder, {"beam": 2, "n_best": 3})
+
+
+def test_spans_to_keep_are_for_the_only_text_or_for_each() -> None:
+    def kept(keep: object) -> object:
+        return make_request(DecodingConfig(), {"keep": keep}).keep
+
+    assert kept([(0, 3), [3, 3]]) == (((0, 3), (3, 3)),)
+    assert kept([[(0, 3)], [], [[1, 2]]]) == (((0, 3),), (), ((1, 2),))
+    assert kept(None) == kept([]) == ()
+
+
+@pytest.mark.parametrize("span", [(2, 1), (-1, 1), (0, 1, 2), (0,), (0, 1.0), (True, 2), "ab"])
+def test_what_is_no_span_is_refused(span: object) -> None:
+    with pytest.raises(ConfigError, match="which is no span\n  a span is two numbers: its first"):
+        make_request(DecodingConfig(), {"keep": [[span]]})
+
+
+def test_a_search_has_room_for_the_longest_spelling_of_each_phrase() -> None:
+    long = Phrase((Spelling("a", (4,)), Spelling("abcde", (4, 5, 6)), Spelling("b", ())))
+    assert [long.size, Phrase((Spelling("b", ()),)).size] == [3, 0]
+    plain, job = Job((4,)), Job((4,), phrases=(long, long))
+    assert [one.width(DecodingConfig(beam=5)) for one in (plain, job)] == [5, 11]
+    assert job.width(DecodingConfig(beam=WIDEST - 3)) == WIDEST
+    assert job.width(DecodingConfig(beam=WIDEST + 9)) == WIDEST + 9
+    assert job.width(DecodingConfig(sample=True, n_best=3)) == 3
+
+
+def test_a_phrase_counts_once_or_more_required_and_anywhere_unless_told(luong) -> None:
+    tokenizer = luong.tokenizers.target
+    plain = make_phrase(tokenizer, ["man"], ["men"])
+    assert (plain.once, plain.soft, plain.word) == (False, False, False)
+    assert [one.text for one in plain.spellings if not one.ids] == ["men"]
+    assert all(tokenizer.decode(one.ids).strip() == "man" for one in plain.spellings if one.ids)
+    told = make_phrase(tokenizer, ["man"], once=True, soft=True, word=True)
+    assert (told.once, told.soft, told.word) == (True, True, True)

@@ -67,3 +67,10 @@ def test_words_of_a_text_of_several_lines(tokenizers: Tokenizers) -> None:
     assert [text[a:b] for a, b in word_spans(text, tokenizers.target)] == ["-", "the", "man", "."]
     assert list(word_spans("", tokenizers.target)) == []
     assert owners([(1, 3), (3, 4)], 5) == [-1, 0, 0, 1, -1, -1]
+
+
+def test_what_stands_between_words_takes_no_part(tokenizers: Tokenizers) -> None:
+    """A token that looked at a space, or wrote one, makes no word fainter."""
+    links = (TextLink((3, 4), (0, 1), 0.9), TextLink((4, 8), (0, 1), 0.15), TextLink((0, 3), (1, 2), 0.9))
+    found = align_words("der Hund", Hypothesis("a b", 0, 0, (), finished=True, links=links), tokenizers)
+    assert found.pairs == ((1, 0),)

@@ -2,7 +2,19 @@ import json
 
 import pytest
 
-from jumok.decoding.results import Hypothesis, Joint, Score, SentenceSpan, TextLink, Token, Translation
+from jumok.decoding.results import (
+    Hypothesis,
+    Joint,
+    Score,
+    SentenceSpan,
+    TextLink,
+    Token,
+    Translation,
+    alone,
+)
+from jumok.text.masks import mask
+from jumok.text.protected import protected_spans
+from jumok.text.restore import restore_all
 from jumok.text.sentences import lay_out, whole
 
 TOKENS = (Token(" 안녕", 300, -0.5), Token("</s>", 2, -0.25))
@@ -95,5 +107,21 @@ def test_links_move_with_their_sentence() -> None:
     assert [text[slice(*each.source)] for each in found.links] == ["O", "T"]
     assert [found.text[slice(*each.target)] for each in found.links] == ["y", "y"]
     assert [each.target[0] for each in found.links] == [3, 9]
-    alone = Joint(whole("  One")).translation("  One", [[one]])
-    assert (alone.text, alone.links) == ("xy", (TextLink((2, 3), (1, 2), 0.5),))
+    one_alone = Joint(whole("  One")).translation("  One", [[one]])
+    assert (one_alone.text, one_alone.links) == ("xy", (TextLink((2, 3), (1, 2), 0.5),))
+
+
+def test_one_sentence_by_itself_is_translated_by_its_best_hypothesis() -> None:
+    good, poor = (Hypothesis(text, -0.75, -0.375, TOKENS, finished=True) for text in ("가", "나"))
+    found = alone("One. Two!", [good, poor])
+    assert (found.text, found.source, found.score, found.sentences) == ("가", "One. Two!", -0.75, ())
+    assert [one.text for one in found.alternatives] == ["나"]
+
+
+def test_links_lead_to_the_texts_that_people_see() -> None:
+    """`⓵` stands for `{name}`, in the source and in the answer."""
+    one = mask("Hi {name}!", protected_spans("Hi {name}!"), marks=True)
+    [restored] = restore_all([one], ["안녕 ⓵!"], language="ko")
+    assert restored.text == "안녕 {name}!"
+    assert TextLink((3, 4), (3, 4), 0.5).unmasked(one, restored) == TextLink((3, 9), (3, 9), 0.5)
+    assert TextLink((4, 5), (4, 5), 0.25).unmasked(one, restored) == TextLink((9, 10), (9, 10), 0.25)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jumok.answers import length_penalty
 from jumok.decoding.beam import BeamSearch
-from jumok.decoding.slots import SearchRecord, Slots, first_places, grow, penalties, unpack_answers
+from jumok.decoding.slots import SearchRecord, Slots, finish, first_places, grow, penalties, unpack_answers
 from jumok.native.model import SearchOptions
 from jumok.text.tokenizer import EOS
 
@@ -160,3 +160,16 @@ def test_some_sentences_can_be_taken_out() -> None:
     both = unpack_answers(make_record(), SearchOptions(beam=2))
     assert unpack_answers(make_record().select(np.array([1])), SearchOptions(beam=2)) == both[1:]
     assert unpack_answers(make_record().select(np.array([], dtype=np.int64)), SearchOptions(beam=2)) == []
+
+
+@pytest.mark.parametrize(("n_best", "done"), [(1, [True, True, False]), (2, [False, True, False])])
+def test_a_sentence_is_done_when_its_nth_answer_beats_what_lives(n_best: int, done: list[bool]) -> None:
+    """No penalty: the best live beam may still become -3, -6 and -1."""
+    slots, penalty = Slots.make(3, 4, CPU), penalties(9, 0.0, CPU)
+    slots.start(torch.tensor([9, 9, 9]), penalty)
+    slots.count.copy_(torch.tensor([2, 2, 2]))
+    slots.scores[:, :2] = torch.tensor([[-2.0, -5.0], [-5.0, -2.0], [-2.0, -2.0]])
+    leader = torch.tensor([-3.0, -6.0, -1.0], dtype=slots.total.dtype)
+    finish(slots, leader, torch.tensor([3]), n_best=n_best)
+    assert slots.done.tolist() == done
+    assert slots.steps.tolist() == [4, 4, 4]

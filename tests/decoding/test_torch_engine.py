@@ -71,3 +71,22 @@ def test_a_chosen_budget_reaches_the_search_on_the_device(monkeypatch: pytest.Mo
         request = make_request(DecodingConfig(), options)
         list(TorchEngine(loaded.model, loaded).answers([Job((260,))], request, lambda _: nullcontext()))
     assert budgets == [None, 4096, 100]
+
+
+@pytest.mark.parametrize(("beam", "sizes"), [(1, [1, 1, 2, 3]), (2, [1, 1, 1, 1, 1, 2])])
+def test_hypotheses_times_source_tokens_and_their_end_stay_within_the_budget(
+    engine: TorchEngine, beam: int, sizes: list[int]
+) -> None:
+    """Sources of 1 to 7 tokens: of 8, 7, 6 … places with their end, of which 12 may be in a batch."""
+    jobs = [Job((260,) * n) for n in range(1, 8)]
+    request = make_request(DecodingConfig(max_len=2), {"beam": beam, "batch_tokens": 12})
+    found = [batch for batch, _ in engine.answers(jobs, request, lambda _: nullcontext())]
+    assert [len(batch) for batch in found] == sizes
+    for batch in found:
+        assert len(batch) == 1 or len(batch) * beam * max(len(job.source) + 1 for job in batch) <= 12
+
+
+def test_pairs_that_are_scored_stay_within_the_budget_too(engine: TorchEngine) -> None:
+    jobs = [Job((260,) * n, (261,) * (4 - n)) for n in range(5)]  # of 5, 4, 3, 4 and 5 places with their end
+    found = [len(batch) for batch, _ in engine.scores(jobs, 10, lambda _: nullcontext())]
+    assert found == [2, 2, 1]

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from jumok.explain.capture import IN_ORDER
-from jumok.explain.documents import BeamDocument, Manifest, TraceStep
+from jumok.explain.documents import BeamDocument, KindSize, Manifest, TraceDecode, TraceStep
 from jumok.explain.trace import open_trace
 
 OLD = Path(__file__).parents[1] / "fixtures" / "run-0.1"
@@ -43,3 +43,19 @@ def test_a_key_that_is_left_out_is_never_null() -> None:
     assert "copied" not in schema["required"]
     with pytest.raises(ValidationError):
         TraceStep.model_validate({**step, "copied": 1.5})
+
+
+def test_a_model_has_at_least_one_layer_and_a_head_and_a_text_may_have_no_token() -> None:
+    sizes = {"layers": 1, "heads": 1, "d_head": 1}
+    assert KindSize.model_validate(sizes).layers == 1
+    for name in sizes:
+        with pytest.raises(ValidationError, match="Input should be greater than or equal to 1"):
+            KindSize.model_validate({**sizes, name: 0})
+
+
+@pytest.mark.parametrize("name", ["beam", "n_best", "max_len", "min_len", "no_repeat_ngram"])
+def test_settings_of_a_search_may_be_nothing_but_not_less(name: str) -> None:
+    step = {"method": "given", "score": None, "score_per_token": None, "finished": True, "ms": None}
+    assert TraceDecode.model_validate({**step, name: 0}).model_dump(exclude_unset=True)[name] == 0
+    with pytest.raises(ValidationError, match="Input should be greater than or equal to 0"):
+        TraceDecode.model_validate({**step, name: -1})

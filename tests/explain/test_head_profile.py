@@ -89,3 +89,19 @@ def test_shares_are_shares_and_entropy_has_its_ceiling(
     assert np.max(found["entropy"]) <= log2(K) + 1e-5
     assert np.min(found["entropy"]) >= 0
     assert np.max(found["distance"]) <= max(Q, K)
+
+
+def test_half_of_the_weight_makes_a_habit_and_less_does_not() -> None:
+    half = [[0.5, 0, 0.5, 0], [0, 0.5, 0, 0.5], [0.5, 0, 0.5, 0], [0, 0.5, 0, 0.5]]
+    assert label_of(half) == "diagonal"
+    assert label_of(half, [True] * 2 + [False] * 2) == "special"
+    assert label_of([[0.5, 0.5, 0], [0.5, 0, 0.5], [0, 0.5, 0.5]]) == "previous"
+    assert label_of([[0.5, 0, 0, 0, 0, 0.5]] * 6) == "sharp"
+    less = np.array([0.5, 0, 0.5, 0]) * 0.9375 + 1 / 64
+    assert label_of([np.roll(less, n).tolist() for n in range(4)]) == "mixed"
+
+
+def test_four_fifths_of_the_most_entropy_are_broad() -> None:
+    sixteen = [[1 / 16] * 16 + [0] * 16] * 32  # 4 of 5 bits
+    assert label_of(sixteen, same=False) == "broad"
+    assert label_of([[1 / 8] * 8 + [0] * 24] * 32, same=False) == "mixed"

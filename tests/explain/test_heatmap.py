@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from jumok.explain.heatmap import (
+    SHADES_24,
+    SHADES_256,
     Style,
     cells,
     clusters,
@@ -172,3 +174,15 @@ def test_syllables_are_written_across_without_gaps_where_wide_columns_do_not_fit
     assert len(lines[1]) <= 20
     letters = ["Sep", "tem", "ber", "14"]
     assert heat_map(letters, ["a"], np.full((1, 4), 0.25), width=18).splitlines()[0] == "   Sep tem ber 14"
+
+
+@pytest.mark.parametrize("style", ["colour", "truecolour"])
+def test_every_shade_stands_for_some_weight_and_the_last_for_all_of_it(style: Style) -> None:
+    found = [paint("x", weight, style) for weight in np.linspace(0, 1, 4001)]
+    shades = list(dict.fromkeys(re.sub(r";(30|97)m.*", "", text) for text in found))
+    if style == "colour":
+        assert shades[1:] == [f"\x1b[48;5;{shade}" for shade in SHADES_256[1:]]
+    else:
+        assert shades[-1] == "\x1b[48;2;" + ";".join(map(str, SHADES_24[-1]))
+        assert len(shades) > 200
+    assert paint("x", 7.0, style) == found[-1]

@@ -8,7 +8,7 @@ from torch import nn
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
 from jumok.explain.edits import compile_ops
-from jumok.explain.influence import influence
+from jumok.explain.influence import influence, sweep
 from jumok.explain.ops import mask_edge
 from jumok.models.interface import Memory, PlainPrediction, Prediction, Seq2Seq
 from jumok.models.sentences import Sentences
@@ -132,6 +132,14 @@ def test_names_are_checked(rnn: Translator) -> None:
     assert caught.value.hint == "did you mean 'words'?"
     with pytest.raises(ConfigError, match="replace='delete' is unknown"):
         influence(rnn, "a", "b", replace="delete")  # type: ignore[arg-type]
+
+
+def test_only_attention_that_is_there_can_be_swept(rnn: Translator, transformer: Translator) -> None:
+    with pytest.raises(ConfigError, match="this model \\(rnn\\) has no 'cross' attention"):
+        sweep(rnn, "a", "b", ["cross"])
+    with pytest.raises(ConfigError, match="has no 'crss' attention\n  did you mean 'cross'") as caught:
+        sweep(transformer, "a", "b", ["cross", "crss"])  # type: ignore[list-item]
+    assert caught.value.hint == "did you mean 'cross'?"
 
 
 def test_the_json_form(rnn: Translator) -> None:

@@ -99,6 +99,7 @@ def test_the_map_has_every_state_and_the_texts_own(models: dict[str, Model]) -> 
     for side in SIDES:
         shown = getattr(found, side)
         assert len(shown.points) == len(index.codes[side])
+        assert np.bincount(index.pairs[side]).tolist() == [4] * 40  # four states of each pair
         assert 0 < shown.shares[1] <= shown.shares[0] < 1
         assert np.mean([point.x for point in shown.points]) == pytest.approx(0, abs=1e-4)
     assert model.neighbours("5. März 2024").encoder.points == ()

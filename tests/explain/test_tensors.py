@@ -15,6 +15,7 @@ from jumok.explain.tensors import (
     TensorStore,
     atlas,
     check_need,
+    heads_of,
     names_of,
     pack,
     parse_need,
@@ -140,3 +141,9 @@ def test_other_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(DataError, match="not a trace of jumok: it holds no readable tensors") as caught:
         unpack(data, "x.trace")
     assert (caught.value.code, caught.value.where) == ("bad_trace", "x.trace")
+
+
+def test_of_heads_only_those_are_kept_that_are_there() -> None:
+    manifest = {"attention": {"cross": {"shape": [2, 3, 9, 9]}}}
+    asked = [(0, 0), (2, 0), (1, 2), (0, 3), (-1, 0), (0, -1), (9, 9)]
+    assert heads_of(manifest, "cross", asked) == [(0, 0), (1, 2)]

@@ -97,6 +97,7 @@ def test_the_certificate_says_what_argos_itself_answers_and_who_was_asked(
     assert part["sentences"] == 30
     assert 0 < part["equal"] <= 30
     assert part["bleu"]["exported"] == pytest.approx(part["bleu"]["reference"] + part["bleu"]["difference"])
+    assert part["bleu"]["low"] <= part["bleu"]["difference"] <= part["bleu"]["high"]
     library = find_spec("argostranslate") is not None
     assert part["by"].startswith(
         "argostranslate " if library else "the calls of Argos Translate 1.11; the lib"

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from jumok.decoding.jobs import Job, token_spellings
 from jumok.errors import ConfigError
 from jumok.export import huggingface
 from jumok.export.format import WriteOptions
+from jumok.export.kept_rows import KeptRows
 from jumok.export.layouts import table_rows
 from jumok.models.build import build_model
 from jumok.text.frame import closed
@@ -266,3 +268,22 @@ def test_tables_of_waves_are_long_enough(dates: LoadedModel) -> None:
     assert table_rows(dates.config, huggingface.ROWS) == 512
     long = replace(dates.config, data=replace(dates.config.data, max_length=900))
     assert table_rows(long, huggingface.ROWS) == 901
+
+
+@pytest.mark.parametrize(("places", "most"), [(20, 20), (40, 30), (None, 30)])
+def test_answers_end_where_the_largest_limit_or_the_table_of_positions_does(
+    places: int | None, most: int
+) -> None:
+    asked = []
+
+    def generate(**options: Any) -> torch.Tensor:
+        asked.append(options["max_new_tokens"])
+        return torch.tensor([[0, 300, 301, 302], [0, 303, 304, 305]])
+
+    answerer: Any = object.__new__(huggingface.TransformersAnswerer)
+    config = SimpleNamespace() if places is None else SimpleNamespace(max_position_embeddings=places)
+    answerer.model = SimpleNamespace(generate=generate, config=config)
+    answerer.rows = KeptRows(tuple(range(400)), 0)
+    answerer.given = lambda source, row: row
+    assert answerer.answer([[5], [6]], [2, 30], beam=1, length_penalty=1.0) == [[300, 301], [303, 304, 305]]
+    assert asked == [most]

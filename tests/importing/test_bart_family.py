@@ -43,3 +43,18 @@ def test_norms_elsewhere_are_refused() -> None:
         ModelError, match="normalize_before=True: a model of type marian has its norms elsewhere"
     ):
         bart_config("marian", TheirSettings({**FIELDS, "normalize_before": True}, "here"))
+
+
+def test_what_a_folder_leaves_out_is_as_in_its_program() -> None:
+    from transformers import BartConfig
+
+    need = (
+        "encoder_layers",
+        "decoder_layers",
+        "d_model",
+        "encoder_attention_heads",
+        "decoder_attention_heads",
+    )
+    bare = {name: FIELDS[name] for name in (*need, "encoder_ffn_dim", "decoder_ffn_dim")}
+    full = BartConfig(**bare).to_dict()
+    assert bart_config("bart", TheirSettings(bare, "")) == bart_config("bart", TheirSettings(full, ""))

@@ -43,3 +43,13 @@ def test_tables_are_tied_where_they_have_the_same_numbers(tmp_path: Path) -> Non
 
 def test_tables_in_each_layer_are_refused() -> None:
     assert "a model of type umt5 has a table of distances in each layer" in str(no_layer_bias("umt5", "here"))
+
+
+def test_what_a_folder_leaves_out_is_as_in_its_program() -> None:
+    from transformers import T5Config
+
+    full = T5Config(**FIELDS).to_dict()
+    full.pop("num_decoder_layers")
+    for bare in (FIELDS, {**FIELDS, "feed_forward_proj": "gated-gelu"}):
+        less, more = (TheirSettings(one, "here") for one in (bare, {**full, **bare}))
+        assert t5_config("t5", less, Parts({}, "here")) == t5_config("t5", more, Parts({}, "here"))

@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,11 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "merges.txt").write_text("#version\na b c\n")
     with pytest.raises(TokenizerFileError, match="merges.txt has a line without two parts"):
         read_byte_level(folder)
+
+
+def test_a_vocabulary_beyond_64_mib_is_not_read(tmp_path: Path) -> None:
+    for name in ("vocab.json", "merges.txt"):
+        (tmp_path / name).write_text("{}")
+    os.truncate(tmp_path / "vocab.json", (64 << 20) + 1)
+    with pytest.raises(ModelError, match="vocab.json has 67,108,865 bytes, and 67,108,864 may be"):
+        read_byte_level(BroughtFolder(tmp_path))

@@ -15,3 +15,20 @@ def test_scores_are_those_of_its_logits(brought: Make) -> None:
     (tokens,) = original.tokens(["a term"]) or [[]]
     assert tokens
     assert 0 not in tokens  # no end
+
+
+def test_it_is_opened_in_silence_and_bars_come_back(brought: Make, capfd: pytest.CaptureFixture[str]) -> None:
+    from transformers.utils import logging
+
+    shown = []
+    plain = logging.disable_progress_bar, logging.is_progress_bar_enabled()
+    logging.enable_progress_bar()
+    try:
+        folder = brought("marian")
+        capfd.readouterr()
+        TransformersOriginal(folder)
+        shown = [logging.is_progress_bar_enabled(), capfd.readouterr().err]
+    finally:
+        if not plain[1]:
+            plain[0]()
+    assert shown == [True, ""]

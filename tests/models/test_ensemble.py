@@ -147,3 +147,10 @@ def test_nothing_looks_inside_all_of_them_at_once() -> None:
         "this looks inside one model, and here are 4 that predict together\n"
         "  load one member by itself; votes shows what each of them wanted"
     )
+
+
+@pytest.mark.parametrize("mean", ["logs", "probabilities"])
+@pytest.mark.parametrize(("weights", "how"), [([1.0], "longer"), ([0.5, 0.25, 0.25], "shorter")])
+def test_every_distribution_has_a_weight_of_its_own(weights: list[float], how: str, mean: Any) -> None:
+    with pytest.raises(ValueError, match=rf"zip\(\) argument 2 is {how} than argument 1"):
+        mixed_log_probs([torch.zeros(3), torch.zeros(3)], weights, mean)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from jumok.backends.recording import RecordingBackend
 from jumok.backends.torch import TorchBackend
@@ -237,3 +238,26 @@ def test_the_contract_itself_has_no_model(bench: Any) -> None:
     assert not contract.fits_buffers
     assert contract.vocabulary == 0
     assert contract.most_positions is contract.position_rows(3) is None
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_the_best_tokens_are_found_a_chunk_of_logits_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, *, bias: bool
+) -> None:
+    class Watch(TorchDispatchMode):
+        largest = 0
+
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            made = function(*args, **(kwargs or {}))
+            self.largest = max(self.largest, made.numel() if isinstance(made, torch.Tensor) else 0)
+            return made
+
+    torch.manual_seed(0)
+    states, head, more = torch.randn(1000, 2), torch.randn(30, 2), torch.randn(30) if bias else None
+    given = HeadPrediction(states, head, TorchBackend(), more)
+    whole = (states @ head.T + (0 if more is None else more)).argmax(dim=1)
+    monkeypatch.setattr("jumok.backends.head.CHUNK", 4 * 30 * 200)  # 200 rows
+    with Watch() as watch:
+        found = given.best()
+    assert torch.equal(found, whole)
+    assert watch.largest == 30 * 256  # five parts of 200, each filled up to a multiple of 128

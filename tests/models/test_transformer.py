@@ -363,3 +363,19 @@ def test_a_fixed_room_without_sentences_gives_no_gradient(bench: Any, transforme
     assert loss.item() == nll.item() == 0
     loss.backward()
     assert not any(parameter.grad.any() for parameter in model.parameters() if parameter.grad is not None)
+
+
+def test_rows_of_relative_positions_are_what_each_head_adds_at_a_distance() -> None:
+    torch.manual_seed(0)
+    config = TransformerConfig(width=16, heads=2, feedforward=16, positions="relative", max_distance=20)
+    model = build_model(config, 300, 300, shared=True)
+    assert isinstance(model, TransformerSeq2Seq)
+    assert model.encoder_bias is not None
+    rows = model.position_rows(30)
+    assert rows is not None
+    assert rows.shape == (30, 2)
+    for away in range(30):
+        added = model.encoder_bias(torch.tensor([[-away]])).flatten()
+        assert torch.equal(rows[away], added)
+    assert torch.equal(rows[20], rows[29])  # whatever is far away is equally far
+    assert len(rows.unique(dim=0)) == 16  # half of the buckets: the others are behind the query

@@ -12,6 +12,7 @@ from tests.native.making import CONFIGS, VOCABULARY, make
 
 from jumok.answers import Answer
 from jumok.architectures import AlignHead, LuongConfig, ModelConfig, TransformerConfig
+from jumok.config import DecodingConfig
 from jumok.decoding.batched import lay_sources, lay_targets
 from jumok.models.interface import Seq2Seq
 from jumok.native.library import available, library, why_not
@@ -168,3 +169,24 @@ def test_a_head_that_is_not_there_is_refused(name: str, head: AlignHead) -> None
     native = NativeModel(config, pack_weights(config, state, shared=True))
     with pytest.raises(ValueError, match="cannot search sentence -1: an id or a length is wrong"):
         native.search(SOURCES, LIMITS, SearchOptions(align=head))
+
+
+def test_tags_are_nobodys_words_and_there_are_none_unless_they_are_named() -> None:
+    """What is a tag is never looked at; of the rest it is the place with the most weight."""
+    config = SHAPES["post-sinusoidal"]
+    model, state = make(config)
+    native = NativeModel(config, pack_weights(config, state, shared=True))
+    head = heads_of(config)[1]
+    decoding = DecodingConfig(beam=2)
+    [[only]] = native.search([[265]], [9], SearchOptions.of(decoding, head))
+    assert set(only.alignment) == {0}  # the first word and the last
+    [[plain]] = native.search([SOURCES[0]], [12], SearchOptions.of(decoding, head))
+    check_looks(model, SOURCES[0], plain, head, 2e-5)
+    weights = by_torch(model, SOURCES[0], plain, head)
+    count = len(SOURCES[0])
+    for first, last in ((0, 1), (1, 0), (2, 3), (0, 5), (5, 0)):
+        [[tagged]] = native.search([SOURCES[0]], [12], SearchOptions.of(decoding, head, (first, last)))
+        words = weights[:, first : count - last]
+        assert tagged.ids == plain.ids
+        assert all(first <= place < count - last for place in tagged.alignment)
+        assert np.array(tagged.looks) == pytest.approx(words.max(axis=1), abs=2e-5)

@@ -100,8 +100,18 @@ def test_a_library_of_other_source(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 def test_threads_are_the_cores_or_as_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "3,2")
-    assert thread_count() == 3
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 2, 5, 7}, raising=False)
+    for said, threads in (("3,2", 3), ("1", 1), (" 1 ,4", 1), ("200", 200)):
+        monkeypatch.setenv("OMP_NUM_THREADS", said)
+        assert thread_count() == threads
     for nothing in ("", "0", "many"):
         monkeypatch.setenv("OMP_NUM_THREADS", nothing)
-        assert thread_count() == len(os.sched_getaffinity(0))
+        assert thread_count() == 4
+
+
+def test_where_no_one_counts_the_cores_there_is_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    for cores, threads in ((None, 1), (6, 6)):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        assert thread_count() == threads

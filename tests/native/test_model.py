@@ -3,11 +3,12 @@ import pytest
 from tests.native.making import CONFIGS, VOCABULARY, make
 
 from jumok.answers import NotFiniteError
+from jumok.architectures import AlignHead
 from jumok.config import DecodingConfig
 from jumok.decoding.batched import score_targets, search
 from jumok.decoding.jobs import Job
 from jumok.errors import ConfigError, ModelError
-from jumok.native.library import available
+from jumok.native.library import available, library
 from jumok.native.model import NativeModel, SearchOptions
 from jumok.native.weights import PackedWeights, pack_weights
 
@@ -45,6 +46,7 @@ def test_a_sentence_does_not_depend_on_others_nor_on_threads() -> None:
             CONFIGS["transformer"], pack_weights(CONFIGS["transformer"], arrays, shared=True, type=kind)
         )
         assert native.type == kind
+        assert native.level == library().level in library().levels
         options, limits = SearchOptions(beam=3), [9, 5, 12, 1]
         together = native.search(SOURCES, limits, options, threads=2)
         for source, limit, answers in zip(SOURCES, limits, together, strict=True):
@@ -129,3 +131,15 @@ def test_parts_of_another_shape_are_refused_with_a_reason() -> None:
     wrong = PackedWeights(24, 7, parts["decoder.0.input"].data, None, parts["decoder.0.input"].bias)
     with pytest.raises(ModelError, match="the native engine cannot run this model: .*decoder.0.input"):
         NativeModel(config, {**parts, "decoder.0.input": wrong})
+
+
+def test_an_answer_aligns_with_the_only_word_that_is_no_tag() -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    native = NativeModel(CONFIGS["transformer"], pack_weights(CONFIGS["transformer"], arrays, shared=True))
+    decoding, head = DecodingConfig(beam=2), AlignHead(0, 0)
+    [[best]] = native.search([SOURCES[0]], [9], SearchOptions.of(decoding, head))
+    assert len(SOURCES[0]) - 1 in best.alignment  # the last word is one, unless it is said to be none
+    assert native.search([SOURCES[0]], [9], SearchOptions(2, 1, keep=1, align=head)) == [[best]]
+    for tags, place in (((1, 0), 1), ((0, 1), 0)):
+        [[tagged]] = native.search([SOURCES[3]], [9], SearchOptions.of(decoding, head, tags))
+        assert set(tagged.alignment) == {place}

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import uvicorn
 from tests.server.conftest import Serve, read_answer, wait_until
 
 from jumok.errors import ConfigError
@@ -182,3 +183,51 @@ def test_clients_behind_a_proxy_are_told_apart_if_it_is_trusted(
             for who in ("192.0.2.1", "192.0.2.2", "192.0.2.2")
         ]
     assert found == wanted
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGHUP")
+def test_a_server_with_a_reloader_listens_for_the_signal(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def begin(self: uvicorn.Server, sockets: object = None) -> None:
+        self.started = True
+
+    async def main() -> None:
+        asked, started = asyncio.Event(), []
+        reloader = Reloader(build_app({}).state.services, {}, pytest.fail)
+        monkeypatch.setattr(reloader, "ask", asked.set)
+        server = Server(build_app({}), ServerSettings(), lambda: started.append(True), reloader)
+        try:
+            await server.startup()
+            assert started == [True]
+            assert signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asked.wait()
+        finally:
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGHUP)
+
+    monkeypatch.setattr(uvicorn.Server, "startup", begin)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a test that fails must not end us all
+    try:
+        asyncio.run(asyncio.wait_for(main(), 120))
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_client_that_keeps_its_connection_is_let_go_without_complaint(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> bytes:
+        started, settings = asyncio.Event(), ServerSettings(port=0)
+        sock = listen(settings)
+        server = Server(build_app({}), settings, started.set)
+        running = asyncio.create_task(server.serve([sock]))
+        await started.wait()
+        reader, writer = await asyncio.open_connection(*sock.getsockname()[:2])
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        said = await reader.readuntil(b"\r\n\r\n")
+        server.handle_exit(signal.SIGTERM, None)
+        await running
+        writer.close()
+        return said
+
+    assert asyncio.run(asyncio.wait_for(main(), 120)).startswith(b"HTTP/1.1 ")
+    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == []

@@ -16,7 +16,7 @@ from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.middleware import RequestId
 from jumok.server.gates.problems import Problem
-from jumok.server.services import Services, StreamPlaces, Turns, answer_in_time
+from jumok.server.services import Pace, ServedModel, Services, StreamPlaces, Turns, answer_in_time
 from jumok.server.settings import ModelNotes, ServerSettings
 
 
@@ -166,3 +166,52 @@ def test_documents_give_way_from_the_first_byte_to_the_last(
     asyncio.run(RequestId(app, services)(scope, cast(Any, None), cast(Any, None)))
     assert seen == [waits]
     assert not services._someone_waits()
+
+
+def test_metrics_call_a_model_by_the_first_sixteen_letters_of_its_fingerprint() -> None:
+    info = {"fingerprint": "0123456789abcdef" * 4}
+    translator: Any = SimpleNamespace(info=info, config=SimpleNamespace(model=SimpleNamespace(arch="rnn")))
+    served = ServedModel("small", translator, cast(Any, None), ModelNotes())
+    assert served.labels == {"model": "small", "arch": "rnn", "fingerprint": "0123456789abcdef"}
+
+
+def client_of(host: str) -> Any:
+    return SimpleNamespace(client=SimpleNamespace(host=host))
+
+
+def test_a_client_that_is_too_quick_is_told_how_long_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two in a minute: the third waits until a minute has passed since the first."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr("jumok.server.services.time", SimpleNamespace(monotonic=lambda: clock.now))
+    pace = Pace(2)
+    for now, seconds in (
+        (1000.0, None),
+        (1010.0, None),
+        (1020.0, 41),
+        (1059.5, 1),
+        (1060.0, None),
+        (1061.0, 10),
+    ):
+        clock.now = now
+        if seconds is None:
+            pace.take(client_of("a"))
+        else:
+            with pytest.raises(Problem) as refused:
+                pace.take(client_of("a"))
+            assert refused.value.code == "too_often"
+            assert refused.value.sentence == "2 corrections a minute are taken from one client"
+            assert refused.value.headers == {"Retry-After": str(seconds)}
+            pace.take(client_of(f"someone else at {clock.now}"))
+
+
+def test_of_many_clients_those_that_came_last_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jumok.server.services.MOST_CLIENTS", 2)
+    pace = Pace(2)
+    for host in ("a", "b", "a", "c"):  # b is forgotten
+        pace.take(client_of(host))
+    pace.take(client_of("c"))
+    for host in ("c", "a"):
+        with pytest.raises(Problem, match="429"):
+            pace.take(client_of(host))
+    pace.take(client_of("b"))
+    pace.take(client_of("b"))

@@ -96,3 +96,10 @@ def test_without_a_measured_speed_there_is_no_table_of_speeds(report: dict[str, 
     text = comparison_text({**report, "entries": entries})
     assert "tok/s" in comparison_text(report)
     assert "tok/s" not in text
+
+
+def test_sentences_fill_a_hundred_columns_and_no_more(report: dict[str, Any]) -> None:
+    text = comparison_text({**report, "summary": ["word " * 20 + "a " * 200]})
+    assert max(map(len, text.split("\n\n")[-1].splitlines())) in (99, 100)
+    text = comparison_text({**report, "summary": ["x" * 101]})
+    assert text.splitlines()[-2:] == ["x" * 100, "x"]

@@ -1,6 +1,7 @@
 """Each limit of a request: at it there is an answer, one above it a refusal that says the limit."""
 
 import contextlib
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from tests.server.conftest import Running, Serve, WorkerGate, wait_until
+from tests.test_docs import ROOT, read
 
 from jumok.errors import ConfigError
 from jumok.server.gates.limits import Limits, read_limits
@@ -37,6 +39,18 @@ def test_the_defaults_are_those_of_the_product() -> None:
     assert (limits.documents_bytes, limits.document_s, limits.upload_s) == (512 << 20, 3600, 600)
     assert (limits.streams, limits.heartbeat_s, limits.queue, limits.connections) == (16, 15, 256, 512)
     assert (limits.deadline_s, limits.drain_s, limits.queue_s) == (30, 20, 0.5)
+
+
+def test_the_page_has_every_limit_with_its_value() -> None:
+    rows = dict(
+        re.findall(r"^\| `(\w+)` \| ([\d,.]+(?: [KM]iB)?)", read(ROOT / "docs" / "http.md"), re.MULTILINE)
+    )
+    sizes = {" KiB": 1 << 10, " MiB": 1 << 20}
+    for one in fields(Limits):
+        digits, unit = rows[one.name][:-4], rows[one.name][-4:]
+        times = sizes.get(unit, 1)
+        text = digits if unit in sizes else rows[one.name]
+        assert float(text.replace(",", "")) * times == getattr(Limits(), one.name), one.name
 
 
 def test_a_card_says_what_a_client_can_keep_to(client: httpx2.Client) -> None:
@@ -93,6 +107,12 @@ def test_beams_answers_and_new_tokens(client: httpx2.Client, field: str, most: i
         post(client, **{**beam, field: most + 1}), 422, "bad_parameter", f"{field}: input should be less than"
     )
     refused(post(client, **{field: 0}), 422, "bad_parameter", f"{field}: input should be greater than")
+
+
+def test_terms(client: httpx2.Client) -> None:
+    glossary = {f"word{n}": "wort" for n in range(500)}
+    assert post(client, glossary=glossary).status_code == 200
+    refused(post(client, glossary={**glossary, "more": "mehr"}), 422, "bad_parameter", "at most 500 items")
 
 
 def test_work(client: httpx2.Client) -> None:

@@ -3,6 +3,7 @@
 import httpx2
 import pytest
 
+from jumok.config import DecodingConfig
 from jumok.evaluation.document import MistakesDocument
 from jumok.evaluation.mistakes import Pair, Scored, find_mistakes
 
@@ -51,3 +52,13 @@ def test_what_is_refused(client: httpx2.Client, body: dict[str, object], said: s
     answer = post(client, **body)
     assert answer.status_code == 422
     assert said in answer.json()["detail"].lower()
+
+
+def test_scores_are_compared_with_the_length_penalty_that_searches_have_unless_told(
+    client: httpx2.Client,
+) -> None:
+    """Seven tokens are divided by 2 ** 1: -1.9 then beats -1, and -2.5 does not, as it would by 2 ** 2."""
+    lines = [LINES[2], {**LINES[2], "reference_score": {"score": -2.5, "tokens": 7}}]
+    found = post(client, lines=lines).raise_for_status().json()
+    assert found["causes"] == {"search": 1, "model": 1}
+    assert found == post(client, lines=lines, length_penalty=DecodingConfig().length_penalty).json()

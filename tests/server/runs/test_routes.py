@@ -280,3 +280,11 @@ def test_events_are_one_line_of_json_each(tmp_path: Path) -> None:
     assert (head, id) == ("event: message", f"id: {path.stat().st_size}")
     assert json.loads(data.removeprefix("data: "))["text"] == "a\nb\r\u2028<script>"
     assert rest == ["", ""]
+
+
+def test_most_points_and_names_are_taken_and_one_more_is_refused(runs: httpx2.Client) -> None:
+    where = "/v1/runs/demo~luong/series"
+    for name, most in (("points", 10_000), ("name", 32)):
+        for count, status in ((most, 200), (most + 1, 422)):
+            query = {"name": ["x"] * count} if name == "name" else {"name": "x", "points": count}
+            assert runs.get(where, params=query).status_code == status

@@ -177,3 +177,15 @@ def test_small_files_are_read_whole_or_not_at_all(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"12345")
     assert read_small(tmp_path / "f", 5) == b"12345"
     assert read_small(tmp_path / "f", 4) is None
+
+
+@pytest.mark.parametrize("length", range(8, 45))
+def test_a_line_of_any_length_beyond_the_longest_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """Also where its end is the first character of what is read at once."""
+    monkeypatch.setattr("jumok.server.runs.tail.LONGEST", 10)
+    (tmp_path / "m").write_bytes(b'{"a": 1}\n' + b"x" * length + b'\n{"a": 2}\n{"a": 3}\n')
+    tail = Tail(tmp_path / "m")
+    assert events_of(tail) == [{"a": 1}, {"a": 2}, {"a": 3}]
+    assert tail.restarts == 0

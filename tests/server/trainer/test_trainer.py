@@ -197,3 +197,11 @@ def test_a_run_without_a_model_says_so(tmp_path: Path) -> None:
         await until(run, "failed")
 
     assert training(tmp_path, act).problem == "there is no model to show yet: there is no checkpoint"
+
+
+def test_names_are_those_of_runs_and_of_what_lies_beside_them(tmp_path: Path) -> None:
+    trainer = Trainer(tmp_path / "runs", bring)
+    assert trainer.names() == set()  # there is no folder yet
+    (tmp_path / "runs" / "dates").mkdir(parents=True)
+    (tmp_path / "runs" / "words.train.tsv").touch()
+    assert trainer.names() == {"dates", "words"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.config import TextConfig
-from jumok.server.translate.languages import NAMES, detect, language_name, script_share
+from jumok.server.translate.languages import NAMES, detect, language_name, script_share, tokens_fit
 from jumok.text.frame import Direction
 from jumok.text.tokenizer import train_tokenizer
 
@@ -85,3 +85,17 @@ def test_a_code_has_a_name(code: str, name: str) -> None:
 
 def test_no_two_languages_share_a_name() -> None:
     assert len(set(NAMES.values())) == len(NAMES)
+
+
+def test_a_language_is_as_sure_as_its_characters_per_token_squared() -> None:
+    """Twice as many characters in a token: four times the weight."""
+
+    def counting(language: str, tokens: int) -> Any:
+        source = SimpleNamespace(encode=lambda text: [0] * tokens)
+        translator = SimpleNamespace(tokenizers=SimpleNamespace(pictures=None, source=source))
+        return SimpleNamespace(directions=(Direction(language, "xx"),), translator=translator)
+
+    found = detect("abcdefgh", [counting("en", 4), counting("de", 2)])
+    assert [(one.language, one.confidence) for one in found] == [("de", 80.0), ("en", 20.0)]
+    assert tokens_fit("", counting("en", 0)) == 0
+    assert tokens_fit("abc", counting("en", 0)) == 9

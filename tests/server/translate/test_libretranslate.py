@@ -12,9 +12,10 @@ from libretranslatepy import LibreTranslateAPI
 from tests.decoding.conftest import TINY, untrained
 from tests.server.conftest import Running, Serve, serving
 
-from jumok.config import DataConfig
+from jumok.config import DataConfig, DecodingConfig
 from jumok.decoding.translator import Translator
 from jumok.server.settings import ServerSettings
+from jumok.server.translate.libretranslate import several
 
 
 def speaking(name: str, source: str, target: str) -> Translator:
@@ -253,3 +254,15 @@ def test_the_real_client(polyglot: Running, serve: Serve, key: str | None) -> No
 
 def test_the_page_lives_beside_it(libre: httpx2.Client) -> None:
     assert libre.get("/translate").headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("usual", "found"),
+    [
+        ({"beam": 3}, [{"n_best": 1}, {"n_best": 2, "beam": 3}, {"n_best": 5, "beam": 5}]),
+        ({"mbr": 4}, [{"n_best": 1}, {"n_best": 2, "mbr": 4}, {"n_best": 5, "mbr": 5}]),
+        ({"sample": True}, [{"n_best": 1}, {"n_best": 2}, {"n_best": 5}]),
+    ],
+)
+def test_a_search_is_wide_enough_for_its_answers(usual: dict[str, Any], found: list[dict[str, int]]) -> None:
+    assert [several(DecodingConfig(**usual), count) for count in (1, 2, 5)] == found

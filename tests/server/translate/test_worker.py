@@ -513,3 +513,32 @@ def test_the_native_engine_has_orders_and_streams_for_itself() -> None:
         assert parts == [*alone, whole[n]]
     assert worker._batch is None  # torch had nothing to do
     worker.close()
+
+
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+def test_two_texts_that_fail_in_one_call_of_the_engine_harm_no_one_behind_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    translator = load("demo/rnn", "cpu")
+    plain, worker = type(translator.inside).answers, worker_for(translator)
+    fine = ["5. März 2024", "6. März 2024"]
+    bad = [tuple(translator.tokenizers.source.encode(text)) for text in ("1. April 1999", "2. April 1999")]
+
+    def answers(self: Any, jobs: Any, *rest: Any) -> Any:
+        if any(job.source in bad for job in jobs):
+            raise ArithmeticError("April")
+        return plain(self, jobs, *rest)
+
+    monkeypatch.setattr(type(translator.inside), "answers", answers)
+
+    async def together() -> list[Any]:
+        orders = [("1. April 1999", "2. April 1999"), fine]  # they join in turns
+        tasks = [await entered(worker, order_for(translator, *texts), []) for texts in orders]
+        gate.open()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    with WorkerGate(worker) as gate:
+        failed, good = asyncio.run(together())
+    assert isinstance(failed, Problem)
+    assert good == translator.translate(fine, beam=2, max_len=12)
+    worker.close()
