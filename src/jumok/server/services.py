@@ -283,7 +283,8 @@ def without_paths(translator: Translator) -> Translator:
     return other
 
 
-def services_of(request: Request) -> Services:
+async def services_of(request: Request) -> Services:
+    """Not in a thread of its own, as FastAPI runs what is not a coroutine."""
     found: Services = request.app.state.services
     return found
 

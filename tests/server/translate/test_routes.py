@@ -235,3 +235,31 @@ def test_a_model_that_is_not_calibrated_says_so(client: httpx2.Client) -> None:
     answer = client.post("/v1/translate", json={"texts": ["a man"], "confidence": True})
     assert (answer.status_code, answer.json()["code"]) == (422, "not_calibrated")
     assert answer.json()["detail"].startswith("the model has not been calibrated")
+
+
+@pytest.mark.parametrize(
+    ("body", "aside"),
+    [
+        ({"texts": ["a man"]}, []),
+        ({"texts": ["a" * 250] * 2}, []),
+        ({"texts": ["a" * 250, "a" * 251]}, ["make_order"]),
+        ({"texts": ["a man"], "ban": ["e"]}, ["make_order"]),
+        ({"texts": ["a man"], "glossary": {"man": "Mann"}, "max_len": 12}, ["make_order"]),
+        ({"texts": ["a man"], "ban": []}, []),
+        ({"texts": ["a man"] * 10, "beam": 8, "n_best": 8, "min_len": 6}, []),
+        ({"texts": ["a man"] * 11, "beam": 8, "n_best": 8, "min_len": 6}, ["timed_answer"]),
+    ],
+)
+def test_only_what_takes_a_while_leaves_the_event_loop(
+    client: httpx2.Client, monkeypatch: pytest.MonkeyPatch, body: dict[str, Any], aside: list[str]
+) -> None:
+    seen: list[str] = []
+
+    async def note(function: Any, *args: Any) -> Any:
+        seen.append(function.__name__)
+        return function(*args)
+
+    monkeypatch.setattr("jumok.server.translate.routes.asyncio.to_thread", note)
+    answer = translate(client, **body)
+    assert len(answer["results"]) == len(body["texts"])
+    assert seen == aside

@@ -35,6 +35,10 @@ from jumok.server.services import ServedModel, Services, SharedServices, answer_
 from jumok.server.translate.order import DecodingOrder, check_lengths, make_order
 
 router = api_router("translate")
+BRIEF = 500
+"""So many characters are encoded, and tokens written, in less time than a thread takes to begin."""
+LONG_OPTIONS = {"glossary", "ban", "require", "keep"}
+"""What may take a while to prepare, however short the texts."""
 
 
 @router.post("/v1/translate", response_model=TranslateAnswer)
@@ -47,22 +51,41 @@ async def translate(body: TranslateRequest, request: Request, services: SharedSe
     if body.memory and served.memory and not body.align:
         answering = recalled_translations(served, services, body.texts, body.chosen(), request)
         recalled = await answer_in_time(request, services, answering)
-        return await asyncio.to_thread(timed_answer, served, recalled, began)
+        return await written(served, recalled, began)
     asked = body.chosen() | {"align": body.align and served.translator.aligns}
     work = translations(served, services, body.texts, asked, request)
     order, found = await answer_in_time(request, services, work)
     lines = await asyncio.to_thread(align_all, served, found) if body.align else ()
-    return await asyncio.to_thread(timed_answer, served, found, began, lines, order)
+    return await written(served, found, began, lines, order)
 
 
 async def translations(
     served: ServedModel, services: Services, texts: Sequence[str], options: dict[str, Any], request: Request
 ) -> tuple[DecodingOrder, list[Translation]]:
     """Translations by the model's worker, checked to be answers to these texts."""
-    order = await asyncio.to_thread(make_order, served.translator, texts, options, services.limits)
+    order = await ordered(served, services, texts, options)
     found = await served.worker.translate(order, deadline_of(request, services.limits))
     order.check(found)
     return order, found
+
+
+async def ordered(
+    served: ServedModel, services: Services, texts: Sequence[str], options: dict[str, Any]
+) -> DecodingOrder:
+    """`make_order`, in a thread if it may take a while: the event loop has others to serve."""
+    brief = sum(map(len, texts)) <= BRIEF and not LONG_OPTIONS & {name for name in options if options[name]}
+    asked = (served.translator, texts, options, services.limits)
+    return make_order(*asked) if brief else await asyncio.to_thread(make_order, *asked)
+
+
+async def written(
+    served: ServedModel, found: Sequence[Translation | Score], began: float, *more: Any
+) -> Response:
+    """`timed_answer`, in a thread if many tokens make it long."""
+    each = [[one] if isinstance(one, Score) else one.hypotheses for one in found]
+    tokens = sum(len(one.tokens) for answers in each for one in answers)
+    asked = (served, found, began, *more)
+    return timed_answer(*asked) if tokens <= BRIEF else await asyncio.to_thread(timed_answer, *asked)
 
 
 async def recalled_translations(
@@ -89,7 +112,7 @@ def timed_answer(
     lines: Sequence[str | None] = (),
     order: DecodingOrder | None = None,
 ) -> Response:
-    """The answer, with the alignments if there are any. Many tokens take a while: not for the event loop."""
+    """The answer, with the alignments if there are any."""
     ms = round((time.perf_counter() - began) * 1000, 1)
     results = [result_fields(one) for one in found]
     if order is not None:
@@ -148,9 +171,7 @@ async def stream(
     after that event: a translation is a pure function of its request, so it is decoded again.
     """
     served = services.model(body.model).facing(body.to, body.from_language)
-    order = await asyncio.to_thread(
-        make_order, served.translator, [body.text], body.chosen(), services.limits
-    )
+    order = await ordered(served, services, [body.text], body.chosen())
     deadline = deadline_of(request, services.limits)
     return stream_events(request, services, translation_events(served, order, deadline, last_event_id or ""))
 
@@ -190,7 +211,7 @@ async def sentences(body: SentencesRequest, services: SharedServices) -> Sentenc
     """The sentences of a text, as `/v1/translate` takes them; what stands between them is not among them."""
     served = services.model(body.model).facing(body.to, body.from_language)
     options = {"sentences": body.sentences}
-    order = await asyncio.to_thread(make_order, served.translator, [body.text], options, services.limits)
+    order = await ordered(served, services, [body.text], options)
     return SentencesAnswer(model=served.name, sentences=list(order.parts[0].layout.sentences))
 
 
@@ -203,7 +224,7 @@ async def score(body: ScoreRequest, request: Request, services: SharedServices) 
     began = time.perf_counter()
     work = services.scorer.run(score_pairs, served, services, body.sources, body.targets)
     found = await answer_in_time(request, services, work)
-    return await asyncio.to_thread(timed_answer, served, found, began)
+    return await written(served, found, began)
 
 
 def score_pairs(
