@@ -35,6 +35,7 @@ FIGURES = {
     "gpu_decoding": r"\| ours \| [\d,]+ \|",
     "free_running": r"luong +forced_share [\d.]+% free_share .* digit_share [\d.]+%",
     "soak": r'"nothing lost": true',
+    "draws": r"demo/transformer +mbr of 16 +[\d.]+ x torch, 8 of 8 equal",
     "caption_questions": r'(?s)"color": .*"guessed": 0.0',
 }
 

@@ -109,9 +109,12 @@ def parses(mutant: Mutant, source: str) -> bool:
 
 
 def nodes(tree: ast.AST) -> Iterator[ast.AST]:
-    """What may be changed: no annotations, decorators, texts, or imports for the type checker."""
+    """What may be changed: no annotations, decorators, texts, or imports for the type checker.
+
+    Nor `strict` of zip, which says what holds anyway, as an assertion does.
+    """
     for field, value in ast.iter_fields(tree):
-        if field in ANNOTATIONS:
+        if field in ANNOTATIONS or (field == "keywords" and is_zip(tree)):
             continue
         for child in value if isinstance(value, list) else [value]:
             if not isinstance(child, ast.AST) or isinstance(
@@ -181,6 +184,10 @@ def conditions(node: ast.AST, text: Text) -> Changes:
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             if not isinstance(test, ast.Compare | ast.BoolOp | ast.Constant) and not is_not(test):
                 yield *text.span(test), f"(not ({text.of(test)}))", "condition"
+
+
+def is_zip(tree: ast.AST) -> bool:
+    return isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "zip"
 
 
 def is_not(test: ast.expr) -> bool:
