@@ -1,15 +1,19 @@
+import dataclasses
 import json
 
 import pytest
 
 from jumok.decoding.results import (
+    Confidence,
     Hypothesis,
     Joint,
     Score,
     SentenceSpan,
+    TermUse,
     TextLink,
     Token,
     Translation,
+    WordDoubt,
     alone,
 )
 from jumok.text.masks import mask
@@ -60,6 +64,20 @@ def test_json_holds_everything() -> None:
         "matches": [],
     }
     assert "안녕" in one.to_json()
+
+
+def test_plain_values_are_those_of_asdict() -> None:
+    doubt = Confidence(0.5, (0.25, 0.5), (WordDoubt((0, 2), 0.5),))
+    hypothesis = Hypothesis("나", -1.0, -0.5, (Token("나", 4, -1.0),), finished=True, confidence=doubt)
+    fields = {field.name: getattr(hypothesis, field.name) for field in dataclasses.fields(hypothesis)}
+    for one in (
+        hypothesis,
+        Translation(
+            **fields, source="I", alternatives=(hypothesis,), terms=(TermUse("I", ("나",), present=True),)
+        ),
+        Score("I", "나", -1.0, -0.5, hypothesis.tokens),
+    ):
+        assert one.to_dict() == dataclasses.asdict(one)
 
 
 def test_a_score_knows_its_pair() -> None:

@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from jumok.errors import LimitError
 from jumok.server.events import (
+    AHEAD,
     Event,
     EventStream,
     encoded,
@@ -20,7 +21,6 @@ from jumok.server.events import (
     stream_endless,
     stream_events,
     wants_events,
-    within_deadline,
 )
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
@@ -38,13 +38,14 @@ def test_an_event_is_lines_with_json_on_one_of_them() -> None:
 
 
 def collect(
-    events: AsyncGenerator[Event], heartbeat_s: float = 5.0, *, endless: bool = False, draining: bool = False
+    events: AsyncGenerator[Event], *, within_s: float | None = 60.0, draining: bool = False
 ) -> list[bytes]:
-    services: Any = SimpleNamespace(limits=Limits(heartbeat_s=heartbeat_s), draining=draining)
+    services: Any = SimpleNamespace(limits=Limits(deadline_s=30), draining=draining)
     request: Any = SimpleNamespace(scope={"state": {"request_id": "r"}})
 
     async def all_of_them() -> list[bytes]:
-        return [one async for one in encoded(request, services, events, endless=endless)]
+        deadline = None if within_s is None else time.monotonic() + within_s
+        return [one async for one in encoded(request, services, events, deadline)]
 
     return asyncio.run(all_of_them())
 
@@ -68,7 +69,7 @@ def test_silence_is_filled_with_comments() -> None:
             await enough.wait()
             yield Event("row", 1)
 
-        async for one in encoded(request, services, events(), endless=False):
+        async for one in encoded(request, services, events(), time.monotonic() + 60):
             found.append(one)
             if len(found) == 3:
                 enough.set()
@@ -90,15 +91,16 @@ def test_silence_is_filled_with_comments() -> None:
     ],
 )
 def test_an_error_is_the_last_event(error: Exception, code: bytes) -> None:
-    first, last = collect(one_after(0, error))
-    assert first.startswith(b"event: row")
+    row, _, last = b"".join(collect(one_after(0, error))).partition(b"\n\n")
+    assert row == b"event: row\ndata: 1"
     assert last.startswith(b"event: error\ndata: {")
+    assert last.endswith(b"}\n\n")
     assert code in last
     assert b"secret" not in last
 
 
 def test_an_endless_stream_ends_when_the_server_stops() -> None:
-    assert collect(one_after(60), endless=True, draining=True) == []
+    assert collect(one_after(60), within_s=None, draining=True) == []
 
 
 def test_a_stream_takes_a_place() -> None:
@@ -144,7 +146,7 @@ def test_who_gets_events(accept: str, expected: tuple[bool, bool]) -> None:
     assert (wants_events(request, usual=False), wants_events(request, usual=True)) == expected
 
 
-def test_events_end_with_the_deadline_and_the_work_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_end_with_the_deadline_and_the_work_with_them() -> None:
     closed = []
 
     async def events() -> AsyncGenerator[Event]:
@@ -154,14 +156,40 @@ def test_events_end_with_the_deadline_and_the_work_with_them(monkeypatch: pytest
         finally:
             closed.append(True)
 
+    row, late = collect(events(), within_s=0.2)
+    assert row == b"event: row\ndata: 1\n\n"
+    assert late.startswith(b"event: error\ndata: {")
+    assert b'"detail":"there was no answer within 30 seconds"' in late
+    assert b'"status":504' in late
+    assert closed == [True]
+
+
+def test_events_that_do_not_stop_end_with_the_deadline_too() -> None:
+    async def events() -> AsyncGenerator[Event]:
+        while True:
+            yield Event("row", 1)
+            await asyncio.sleep(0)
+
+    assert b'"status":504' in collect(events(), within_s=0.1)[-1]
+
+
+def test_events_that_have_come_go_out_together_and_no_faster_than_they_are_read() -> None:
+    made = []
+
+    async def events() -> AsyncGenerator[Event]:
+        for n in range(1000):
+            made.append(n)
+            yield Event("row", n)
+
     async def scene() -> None:
-        rows = within_deadline(events(), request_of(), services_with(deadline_s=30))
-        assert (await anext(rows)).data == 1
-        later = SimpleNamespace(monotonic=lambda: time.monotonic() + 29.9)
-        monkeypatch.setattr("jumok.server.events.time", later)
-        with pytest.raises(Problem, match="no answer within 30 seconds") as error:
-            await anext(rows)
-        assert (error.value.status_code, closed) == (504, [True])
+        services: Any = SimpleNamespace(limits=Limits(), draining=False)
+        rows = encoded(request_of(), services, events(), time.monotonic() + 60)
+        first = await anext(rows)
+        await asyncio.sleep(0.05)  # a reader that takes its time
+        assert len(made) <= 2 * AHEAD + 2
+        found = first + b"".join([one async for one in rows])
+        assert found == b"".join(Event("row", n).encode() for n in range(1000))
+        assert first.count(b"\n\n") > 1
 
     asyncio.run(scene())
 
@@ -200,9 +228,8 @@ def test_who_leaves_between_two_events_ends_the_work_at_once() -> None:
             closed.append(True)
 
     async def scene() -> None:
-        source = events()
-        rows = within_deadline(source, request_of(), services_with())
-        await anext(rows)
+        rows = encoded(request_of(), services_with(), events(), time.monotonic() + 60)
+        assert (await anext(rows)).startswith(b"event: row")
         await rows.aclose()
         assert closed == [True]
 

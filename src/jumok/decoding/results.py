@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
 from itertools import accumulate, chain
 from math import fsum, prod
 from typing import Any
@@ -121,6 +122,22 @@ class TermUse:
     present: bool
 
 
+@cache
+def names_of(kind: type) -> tuple[str, ...]:
+    """The fields of a dataclass; none of another type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+
+
+def plain(value: Any) -> Any:
+    """A value of a result, its dataclasses as dictionaries: `dataclasses.asdict`, without copying texts."""
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    kind: Any = type(value)
+    if names := names_of(kind):
+        return {name: plain(getattr(value, name)) for name in names}
+    return value
+
+
 class JsonResult:
     """What can be written as JSON."""
 
@@ -128,7 +145,8 @@ class JsonResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        return asdict(self)  # type: ignore[call-overload,no-any-return]  # every result is a dataclass
+        found: dict[str, Any] = plain(self)
+        return found
 
     def to_json(self) -> str:
         """One line of JSON."""

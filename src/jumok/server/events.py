@@ -14,6 +14,7 @@ from jumok.server.gates.problems import as_problem, document, dump, request_id, 
 from jumok.server.services import Services, deadline_of
 
 LOOK_S = 1.0  # between two looks whether the server is stopping
+AHEAD = 64  # events that wait for a slow reader
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy passes events on as they come
 
 EVENT = {
@@ -63,68 +64,71 @@ def stream_events(
 
     Takes one of the server's places for streams until it ends; 429 if there is none.
     """
-    answer = stream_endless(request, services, within_deadline(events, request, services), endless=False)
+    answer = stream_endless(request, services, events, deadline_of(request, services.limits))
     if turn is not None:
         answer.place.push(turn.pop_all())
     return answer
 
 
 def stream_endless(
-    request: Request, services: Services, events: AsyncGenerator[Event], *, endless: bool = True
+    request: Request, services: Services, events: AsyncGenerator[Event], deadline: float | None = None
 ) -> "EventStream":
     """As `stream_events`, but without a deadline: it ends when the server stops."""
     place = ExitStack()
     place.enter_context(services.streams.take())
-    return EventStream(encoded(request, services, events, endless=endless), place)
-
-
-async def within_deadline(
-    events: AsyncGenerator[Event], request: Request, services: Services
-) -> AsyncGenerator[Event]:
-    """The events, until the request's deadline; then 504, and the work is cancelled."""
-    deadline = deadline_of(request, services.limits)
-    async with aclosing(events):
-        while True:
-            left = deadline - time.monotonic()
-            try:
-                event = await asyncio.wait_for(anext(events, None), left)
-            except TimeoutError:
-                raise too_late(services.limits.deadline_s) from None
-            if event is None:
-                return
-            yield event
+    return EventStream(encoded(request, services, events, deadline), place)
 
 
 async def encoded(
-    request: Request, services: Services, events: AsyncGenerator[Event], *, endless: bool
+    request: Request, services: Services, events: AsyncGenerator[Event], deadline: float | None
 ) -> AsyncGenerator[bytes]:
-    """Encoded events, and a comment when none has come for a while. An error is the last event."""
+    """Encoded events, all that have come in one piece, and a comment when none has come for a while.
 
-    async def next_event() -> Event | None:
-        return await anext(events, None)
-
-    pending, silent_since = asyncio.ensure_future(next_event()), time.monotonic()
-    beat = services.limits.heartbeat_s
+    An error is the last event: 504 when the deadline has passed; then the work is cancelled.
+    """
+    came = asyncio.Queue[bytes | None](AHEAD)
+    pump = asyncio.ensure_future(encode_all(request, events, came))
+    silent_since, beat = time.monotonic(), services.limits.heartbeat_s
     try:
-        while not (endless and services.draining):
-            done, _ = await asyncio.wait({pending}, timeout=min(beat, LOOK_S))
-            if done:
-                event = pending.result()
-                if event is None:
+        while deadline is not None or not services.draining:
+            left = LOOK_S if deadline is None else deadline - time.monotonic()
+            try:
+                pieces = [await asyncio.wait_for(came.get(), max(min(left, beat, LOOK_S), 0))]
+            except TimeoutError:
+                if deadline is not None and time.monotonic() >= deadline:
+                    yield error_event(request, too_late(services.limits.deadline_s)).encode()
                     return
-                pending = asyncio.ensure_future(next_event())
-                yield event.encode()
-            elif time.monotonic() - silent_since < beat:
-                continue
-            else:
+                if time.monotonic() - silent_since < beat:
+                    continue
                 yield b": still here\n\n"
+            else:
+                while not came.empty():
+                    pieces.append(came.get_nowait())
+                if some := b"".join(filter(None, pieces)):
+                    yield some
+                if pieces[-1] is None:
+                    return
             silent_since = time.monotonic()
-    except Exception as error:
-        yield Event("error", document(as_problem(error), request_id(request.scope))).encode()
     finally:
-        pending.cancel()
-        await asyncio.gather(pending, return_exceptions=True)
+        pump.cancel()
+        await asyncio.gather(pump, return_exceptions=True)
         await events.aclose()
+
+
+async def encode_all(
+    request: Request, events: AsyncGenerator[Event], came: "asyncio.Queue[bytes | None]"
+) -> None:
+    """Put all events, then None; it goes no further ahead of a slow reader than there is room."""
+    try:
+        async for event in events:
+            await came.put(event.encode())
+    except Exception as error:
+        await came.put(error_event(request, error).encode())
+    await came.put(None)
+
+
+def error_event(request: Request, error: Exception) -> Event:
+    return Event("error", document(as_problem(error), request_id(request.scope)))
 
 
 class EventStream(StreamingResponse):

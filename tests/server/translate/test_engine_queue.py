@@ -89,22 +89,3 @@ def test_equal_jobs_are_searched_once_and_who_leaves_is_not() -> None:
     quick.cancel("never here")
     assert outcomes(quick).keys() == {0, 1, 2}
     assert engine.calls == [[Job((7,))]]
-
-
-def test_a_job_that_is_followed_is_a_call_of_its_own_with_its_own_options() -> None:
-    asked = []
-
-    class Followed(Echo):
-        def followed(self, job: Job, request: Request, follow: object) -> list[Answer]:
-            asked.append((job.source, request.decoding.beam, follow))
-            return [Answer(job.source, (), finished=True)]
-
-    engine, quick, ways = Followed(), EngineQueue(), (object(), object())
-    quick.add("plain", Job((4,)), request(), engine)
-    for n, way in enumerate(ways):
-        quick.add(n, Job((n + 5,)), request(beam=n + 2), engine, way)
-    assert outcomes(quick) == {
-        name: [Answer((n + 4,), (), finished=True)] for n, name in enumerate(("plain", 0, 1))
-    }
-    assert asked == [((5,), 2, ways[0]), ((6,), 3, ways[1])]
-    assert engine.calls == [[Job((4,))]]

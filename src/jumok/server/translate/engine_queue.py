@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from jumok.answers import Answer, Follow
+from jumok.answers import Answer
 from jumok.decoding.engines import NativeEngine
 from jumok.decoding.jobs import Job, Request, cost
 
@@ -25,8 +25,6 @@ class EngineJob:
     job: Job
     request: Request
     engine: NativeEngine
-    follow: Follow | None = None
-    """Hears how far its search has come; such a job is searched by itself."""
 
 
 class EngineQueue:
@@ -38,11 +36,9 @@ class EngineQueue:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(
-        self, key: Hashable, job: Job, request: Request, engine: NativeEngine, follow: Follow | None = None
-    ) -> None:
+    def add(self, key: Hashable, job: Job, request: Request, engine: NativeEngine) -> None:
         """Let a job take part from the next step on."""
-        self._waiting[key] = EngineJob(job, request, engine, follow)
+        self._waiting[key] = EngineJob(job, request, engine)
 
     def cancel(self, key: Hashable) -> None:
         """Forget a job. A key that is not here is no error."""
@@ -65,7 +61,7 @@ class EngineQueue:
 def kind_of(item: EngineJob) -> tuple[object, ...]:
     """What jobs must share to be searched in one call."""
     request = item.request
-    return request.decoding, request.ban, request.align, request.shortlist, item.engine, item.follow
+    return request.decoding, request.ban, request.align, request.shortlist, item.engine
 
 
 def answer_all(items: dict[Hashable, EngineJob]) -> list[Outcome]:
@@ -82,8 +78,6 @@ def answer_all(items: dict[Hashable, EngineJob]) -> list[Outcome]:
 
 def answer_together(items: Sequence[EngineJob]) -> list[list[Answer]]:
     """The answers to each job, in one call; equal jobs are searched once."""
-    if (follow := items[0].follow) is not None:
-        return [items[0].engine.followed(items[0].job, items[0].request, follow)]
     found: dict[Job, list[Answer]] = {}
     todo, first = list(dict.fromkeys(item.job for item in items)), items[0]
     for batch, answers in first.engine.answers(todo, first.request, lambda _: nullcontext()):

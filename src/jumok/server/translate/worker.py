@@ -26,6 +26,7 @@ from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem, busy, from_error, internal, too_late
 from jumok.server.metrics import Metrics
 from jumok.server.translate.engine_queue import EngineQueue
+from jumok.server.translate.followed import FollowedJobs
 from jumok.server.translate.order import DecodingOrder
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from jumok.decoding.search import Search
 
 log = logging.getLogger("jumok.server")
+LOOK_S = 0.02
+"""Between two looks at the time, while all that runs is followed."""
 
 
 @dataclass(eq=False)
@@ -96,7 +99,7 @@ class Worker:
         self._keys: dict[Hashable, tuple[Ticket, Job]] = {}  # of the searches in the batch
         self._numbers = count()
         self._batch: Continuous | None = None  # in torch, made for the first search that needs it
-        self._quick = EngineQueue()
+        self._quick, self._followed = EngineQueue(), FollowedJobs(name, self._wake)
 
     async def translate(self, order: DecodingOrder, deadline: float) -> list[Translation]:
         """The translations of an order. Cancelling this takes it out of the batch within a step."""
@@ -132,14 +135,16 @@ class Worker:
 
     def close(self) -> None:
         """End the thread; whoever waits is told that the server stops."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
+        self._closed = True
+        self._wake()
 
     def retire(self) -> None:
         """End the thread when nobody waits any more. Who comes all the same is served, by another one."""
+        self._retired = True
+        self._wake()
+
+    def _wake(self) -> None:
         with self._changed:
-            self._retired = True
             self._changed.notify()
 
     def _enter(
@@ -182,15 +187,24 @@ class Worker:
                     self._changed.wait()
                 if self._retired and not self._tickets:
                     self._thread = None
+                    self._followed.close()
                     return
                 if self._closed:
                     break
+                if not self._can_go_on():
+                    self._changed.wait(LOOK_S)  # somebody comes, or one who is followed has ended
             try:
                 self._turn()
             except Exception:  # a fault of ours: everyone who waits hears of it, and the next ones are served
                 log.exception("the batch of %s failed", self.name)
                 self._give_up(internal())
         self._give_up(Problem(503, "draining", "the server is stopping"))
+        self._followed.close()
+
+    def _can_go_on(self) -> bool:
+        """Whether there is anything to do; if not, all that runs is followed."""
+        batch = self._batch is not None and len(self._batch)
+        return bool(self._followed or self._quick or batch or (self._queue and self._fits(self._queue[0])))
 
     def _turn(self) -> None:
         """One step of the batch: the late leave, the new join, all go on by one token."""
@@ -201,7 +215,8 @@ class Worker:
         running = dict.fromkeys(ticket for ticket, _ in self._keys.values())
         stepping = 0 if self._batch is None else len(self._batch)
         self.metrics.batch_sentences.labels(model=self.name).observe(stepping + len(self._quick))
-        for key, result in [*self._quick.step(), *(self._batch.step() if self._batch else ())]:
+        stepped = [*self._followed.take(), *self._quick.step(), *(self._batch.step() if self._batch else ())]
+        for key, result in stepped:
             if key not in self._keys:  # another text of its request has just failed
                 continue
             ticket, job = self._keys[key]
@@ -242,7 +257,7 @@ class Worker:
             ticket.call(partial(ticket.partials.put_nowait, part))
 
     def _follow(self, ticket: Ticket, lead: Lead) -> None:
-        """A step of a native search for a ticket; raises when it is too late for the answer."""
+        """A step of a native search, in that search's thread; raises when it is too late for the answer."""
         if ticket.gone or time.monotonic() > ticket.deadline:
             raise too_late(self.limits.deadline_s)
         self._tell(ticket, lead)
@@ -293,10 +308,12 @@ class Worker:
         with self._changed:
             if not self._queue:
                 return None
-            ticket = self._queue[0]
-            cost = ticket.order.costs[ticket.waiting[0]]
-            fits = not self._load or self._load + cost <= self.limits.work
-            return self._queue.popleft() if fits else None
+            return self._queue.popleft() if self._fits(self._queue[0]) else None
+
+    def _fits(self, ticket: Ticket) -> bool:
+        """Whether there is room for its next job."""
+        cost = ticket.order.costs[ticket.waiting[0]]
+        return not self._load or self._load + cost <= self.limits.work
 
     def _join(self, ticket: Ticket, job: Job) -> None:
         if not ticket.begun:
@@ -320,8 +337,10 @@ class Worker:
         engine = self.translator.engine_of(request)
         if isinstance(engine, NativeEngine):
             ticket.follows = ticket.partials is not None
-            follow = partial(self._follow, ticket) if ticket.follows else None
-            self._quick.add(key, job, request, engine, follow)
+            if ticket.follows:
+                self._followed.add(key, job, request, engine, partial(self._follow, ticket))
+            else:
+                self._quick.add(key, job, request, engine)
             return None
         search = engine.search_for(job, request)
         if self._batch is None:
@@ -346,6 +365,7 @@ class Worker:
                 self._fail(ticket, too_late(self.limits.deadline_s))
 
     def _fail(self, ticket: Ticket, problem: Problem) -> None:
+        ticket.gone = True  # a search that is followed ends at its next step
         for key in [key for key, (owner, _) in self._keys.items() if owner is ticket]:
             self._quick.cancel(key)
             if self._batch is not None:
