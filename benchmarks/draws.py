@@ -1,6 +1,6 @@
 """Answers drawn at random by the engine in C and by torch: how fast, and whether they are the same.
 
-    python benchmarks/draws.py --german test.de.gz --json benchmarks/readings/draws.json
+    python benchmarks/draws.py --german test.de.gz --json benchmarks/draws.json
     python benchmarks/draws.py --smoke          eight dates, one round
 
 Bundled models answer sentences: the one of dates its test set, the one from German to English, in int8,
