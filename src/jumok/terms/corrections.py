@@ -9,7 +9,6 @@ import json
 import os
 import re
 import threading
-from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -200,9 +199,7 @@ def _is_overwritten(rest: bytes, record: bytes) -> bool:
 
 
 def _write_all(file: int, data: bytes, place: int) -> None:
-    rest = BytesIO(data)
-    while piece := rest.read(1 << 16):
-        written = 0
-        while written < len(piece):
-            count = write_at(file, piece[written:], place)
-            written, place = written + count, place + count
+    rest = memoryview(data)
+    while rest:
+        count = write_at(file, rest, place)
+        rest, place = rest[count:], place + count
