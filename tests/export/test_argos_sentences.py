@@ -15,7 +15,7 @@ TEXTS = {
     "de": "Das ist z. B. Herr Dr. Müller. Er kam am 5. März 2020 an. Der Wert ist 3.14. Brot usw. "
     "Das ist alles. Es sind 5Dr. Brot ist da. Ende!",
     "fr": "Attention ! Il vient. M. Dupont est là.",
-    "ko": "그는 왔다. 정말? 네. 조지 W. 부시가 왔다.",
+    "ko": "그는 왔다. 정말? 네. 조지 W. 부시가 왔다. 2020. 3. 5.에 그랬다. 끝.",
     "ja": "本当？はい。「行く。」と言った。彼は来た。",
     "zh": "他来了。“你好”是什么？好!3个。对!A好!不",
     "ar": "وصل د. أحمد. هل أنت هنا؟ نعم.",

@@ -231,6 +231,9 @@ def test_frozen_layers_take_less_time() -> None:
     encoder, both = work_left(started(freeze="encoder")), work_left(started(freeze="encoder,embeddings"))
     assert 0.5 < both < encoder < 1
     assert work_left(replace(started(freeze="encoder"), model=RnnConfig())) == 1
+    tables = BASE.model.width * BASE.text.vocabulary
+    share = tables / 2 / active_weights(BASE.model, BASE.text.vocabulary)
+    assert work_left(started(freeze="embeddings")) == pytest.approx(1 - share / 3)  # 2 of 6 operations
     slow, fast = (tokens_per_second(one, CPU) for one in (started(), started(freeze="encoder,embeddings")))
     assert fast == pytest.approx(slow / both)
 
