@@ -156,7 +156,7 @@ class CorrectionFile:
     def _redo(self) -> None:
         """Complete what a process that was killed had begun; a file that was edited since is left alone."""
         try:
-            note = json.loads(read_at(self.journal, 1 << 20, 0))
+            note = json.loads(read_at(self.journal, os.fstat(self.journal).st_size, 0))
             place, record = int(note["place"]), str(note["record"]).encode()
         except (ValueError, KeyError, TypeError):
             place, record = -1, b""
