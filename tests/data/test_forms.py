@@ -273,6 +273,11 @@ def test_keys_that_cannot_work_are_refused_before_a_line_is_read(
         open_corpus(str(tmp_path / "a.jsonl"), columns=columns)
 
 
+def test_two_columns_are_source_and_target_whatever_they_are_called(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("one,two\nwho,he\n")
+    assert list(open_corpus(str(tmp_path / "a.csv")).pairs()) == [("who", "he")]
+
+
 def test_of_many_columns_the_first_are_named(tmp_path: Path) -> None:
     names = [f"column{n}" for n in range(13)]
     for count, more in ((12, ""), (13, ", …")):

@@ -140,6 +140,14 @@ def test_biases_of_positions_grow_with_the_length() -> None:
     assert 0 < more[0] == more[1] - more[0] == more[2] - more[1]
 
 
+def test_what_attention_keeps_beside_the_recurrent_layers() -> None:
+    """Six times its width, and of the pairs of words a third of those that "concat" keeps per unit of it."""
+    shape: dict[str, Any] = {"width": 24, "layers": 2, "cell": "lstm"}
+    plain = kept_numbers(RnnConfig(**shape), 10)
+    for score, pairs in (("general", 3 * 10 / 4), ("concat", 2 * 24 * 10 / 4)):
+        assert kept_numbers(LuongConfig(**shape, score=score), 10) - plain == 6 * 24 + pairs
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_without_a_formula_keeps_at_most_a_few_times_what_one_with_it_keeps(
     model: Any, monkeypatch: pytest.MonkeyPatch
