@@ -46,7 +46,7 @@ def read_at(file: int, count: int, place: int) -> bytes:
     return os.read(file, count)
 
 
-def write_at(file: int, data: bytes, place: int) -> int:
+def write_at(file: int, data: bytes | memoryview, place: int) -> int:
     """Write at a place of an open file; how many bytes were written."""
     if hasattr(os, "pwrite"):
         return os.pwrite(file, data, place)

@@ -71,6 +71,12 @@ def test_the_mean_of_a_model_with_itself_is_that_model_bit_for_bit(
     assert load(tmp_path / "same").translate(text).text == load(siblings[0]).translate(text).text
 
 
+def test_progress_counts_the_models(siblings: list[Path], tmp_path: Path) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    average_models(siblings, tmp_path / "mean", progress=lambda *report: told.append(report))
+    assert told == [("averaging", done, 3) for done in (1, 2, 3)]
+
+
 def test_the_card_says_what_it_is_made_of(siblings: list[Path], tmp_path: Path) -> None:
     other = make(tmp_path / "other", 2, license="mit")
     average_models([siblings[0], other], tmp_path / "mean")

@@ -136,6 +136,11 @@ def test_a_built_in_set_is_checked_with_its_splits(capsys: pytest.CaptureFixture
         (("--data", "date"), 2, "error: no built-in data set is called 'date'\n  did you mean 'dates'?"),
         (("a.en", "--data", "dates"), 2, "error: both --data dates and a.en are given\n  choose one of them"),
         (("--data", "dates", "--fix"), 2, "error: --fix cannot change a built-in data set"),
+        (
+            ("a.en", "a.de", "--valid-data", "b.tsv:en-de"),
+            2,
+            "error: --valid-data is for several corpora\n  give each by --data, or --valid",
+        ),
         (("missing.en", "missing.de"), 3, "error: no such file\n  missing.en"),
         (
             ("a.en", "--source", "b.en"),

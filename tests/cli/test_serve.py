@@ -251,6 +251,19 @@ def test_the_next_free_port_is_taken_where_any_will_do() -> None:
         listen_near(ServerSettings(host="no.such.host.invalid", insecure=True), 20)
 
 
+def test_there_is_no_port_behind_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = list[int]()
+
+    def taken(settings: ServerSettings) -> socket.socket:
+        tried.append(settings.port)
+        raise ConfigError(f"port {settings.port} is taken", code="port_taken")
+
+    monkeypatch.setattr("jumok.server.serve.listen", taken)
+    with pytest.raises(ConfigError, match="port 65535 is taken"):
+        listen_near(ServerSettings(port=65534), 20)
+    assert tried == [65534, 65535]
+
+
 def test_without_models_the_bundled_ones_are_served() -> None:
     dates = ["transformer", "luong", "rnn"]
     assert list(bundled_models()) == [*dates, *translators()]  # the first is the clients' default

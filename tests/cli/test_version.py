@@ -3,7 +3,9 @@
 import json
 import platform
 from importlib.metadata import version as version_of
+from typing import Any
 
+import pytest
 from click.testing import CliRunner
 
 from jumok import __version__
@@ -18,6 +20,23 @@ def test_text_names_versions_and_devices() -> None:
     assert lines["python"].startswith(platform.python_version())
     assert lines["torch"] == version_of("torch")
     assert "cores" in lines["cpu"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "told"),
+    [
+        (
+            {"available": True, "level": "avx2", "levels": ["portable", "avx2"], "threads": 2},
+            "avx2 of portable, avx2; threads 2",
+        ),
+        ({"available": False, "reason": "no compiler"}, "not there: no compiler"),
+    ],
+)
+def test_text_tells_of_the_native_engine_or_why_it_is_not_there(
+    engine: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jumok.cli.version.native", lambda: engine)
+    assert CliRunner().invoke(version, []).stdout.endswith(f"\nnative       {told}\n")
 
 
 def test_json_is_one_object() -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from jumok.checkpoint.model import build_for
-from jumok.comparison.budget import WITHIN, Budget, count, fit, spread, steps_for
+from jumok.comparison.budget import WITHIN, Budget, closest, count, fit, spread, steps_for
 from jumok.config import (
     ENDLESS,
     LuongConfig,
@@ -127,6 +127,13 @@ def test_the_inner_width_stays_if_it_was_given() -> None:
 
 def test_an_impossible_target_gets_the_nearest() -> None:
     assert fit(RnnConfig(), 1, tokenizers("shared")).width == 2
+
+
+def test_of_two_widths_that_are_as_near_it_is_the_wider() -> None:
+    both, models = tokenizers("shared"), [RnnConfig(width=width) for width in (16, 24, 32)]
+    small, large, _ = (count(model, both) for model in models)
+    assert closest(models, (small + large) // 2, both) == models[1]
+    assert closest(models, (small + large) // 2 - 1, both) == models[0]
 
 
 def test_spread() -> None:

@@ -123,8 +123,9 @@ def test_slopes_without_intervals_say_nothing(whole: dict[str, Any]) -> None:
 
 def test_speeds_that_differ_by_little_say_nothing(whole: dict[str, Any]) -> None:
     report = copy.deepcopy(whole)
-    report["entries"][2]["speed"]["train_tokens_per_s"] = 1200.0
-    assert not sentences(report, "transformer trains")
+    for rate, said in ((1249.0, 0), (1250.0, 1)):  # the others train at 1,000
+        report["entries"][2]["speed"]["train_tokens_per_s"] = rate
+        assert len(sentences(report, "transformer trains")) == said
 
 
 def test_costs_that_grow_alike_say_nothing(whole: dict[str, Any]) -> None:

@@ -252,6 +252,11 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
     path.write_text("one\ttwo\nthree\tfour\n")
     with pytest.raises(ConfigError, match="no column is called 'body'; the first line has 'one', 'two'"):
         open_corpus(str(path), columns="body,two")
+    path.write_text("\t".join("x" * n for n in range(36, 48)) + "\n")  # no wall of text
+    with pytest.raises(ConfigError) as caught:
+        open_corpus(str(path), columns="body,two")
+    first = ", ".join(repr("x" * n) for n in (36, 37, 38, 39, 40, 40, 40, 40))
+    assert caught.value.message.endswith(f"the first line has {first}")
     (tmp_path / "a.csv").write_text("a,b,c\n1,2,3\n")
     with pytest.raises(ConfigError, match="cannot be told: there is a, b, c"):
         open_corpus(str(tmp_path / "a.csv"))
@@ -266,6 +271,11 @@ def test_keys_that_cannot_work_are_refused_before_a_line_is_read(
     (tmp_path / "a.jsonl").write_text('{"a": "one", "b": "two"}\n')
     with pytest.raises(ConfigError, match=reason):
         open_corpus(str(tmp_path / "a.jsonl"), columns=columns)
+
+
+def test_two_columns_are_source_and_target_whatever_they_are_called(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("one,two\nwho,he\n")
+    assert list(open_corpus(str(tmp_path / "a.csv")).pairs()) == [("who", "he")]
 
 
 def test_of_many_columns_the_first_are_named(tmp_path: Path) -> None:

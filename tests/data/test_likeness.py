@@ -89,3 +89,13 @@ def test_shared_rare_words_count_for_a_pair_and_single_ones_against_it() -> None
     left = np.array([[1, 2], [1, 2], [0, 0]], np.int32)
     right = np.array([[2, 1], [0, 0], [0, 0]], np.int32)
     assert anchor_sign(left, right, weights).tolist() == pytest.approx([1.4, -0.7, 0])
+
+
+def test_a_shared_word_weighs_as_much_as_it_is_surprising() -> None:
+    """-log of the share of the texts that have it; words of one side weigh nothing."""
+    sources = [f"{n} one" if n < 30 else "one" for n in range(60)]
+    targets = [f"{n} eins 7" if n < 5 else "eins" for n in range(60)]
+    source, target, weights = features(sources, targets)
+    assert weights[source.anchors[0]].max() == pytest.approx(np.log(120 / 2))  # 0 stands in a text of each
+    assert weights[source.anchors[7]].max() == pytest.approx(np.log(120 / 6))  # 7 in one source, 5 targets
+    assert weights[target.anchors[59]].max() == 0

@@ -63,6 +63,16 @@ def test_a_store_gives_back_what_went_in(
     assert (store.source_lengths == READER.places).all()
 
 
+def test_progress_ends_with_the_last_picture(
+    pairs: list[tuple[str, str]], tokenizers: Tokenizers, tmp_path: Path
+) -> None:
+    seen: list[tuple[str, int, int | None]] = []
+    build_picture_store(
+        pairs, tokenizers, tmp_path / "s", max_length=64, progress=lambda *report: seen.append(report)
+    )
+    assert seen == [("reading pictures", done, 12) for done in range(1, 13)]
+
+
 def test_captions_that_are_too_long_are_left_out(
     pairs: list[tuple[str, str]], tokenizers: Tokenizers, tmp_path: Path
 ) -> None:

@@ -42,6 +42,7 @@ def test_a_store_holds_the_ids_of_its_pairs(tmp_path: Path) -> None:
     assert store.source(0).dtype == np.uint16
     assert store.left_out == {"blank": 2, "too_long": 1}
     assert store.tokenizers == BOTH.fingerprint
+    assert store.corpora == ()  # it is of one
     assert sorted(os.listdir(tmp_path / "run")) == ["store"]
 
 

@@ -43,6 +43,17 @@ def test_search_is_greedy_beam_or_sampling(luong) -> None:
     assert len({answer.ids for answer in draws[0]}) > 1
 
 
+def test_answers_are_at_least_as_long_as_asked(bench) -> None:
+    model, pieces = bench.toy(1, 262), [*[b""] * 4, *(bytes([byte]) for byte in range(256)), b"x", b"y"]
+    model.table[..., EOS] += 5.0
+    shortest = []
+    for least in (0, 3):
+        config = DecodingConfig(beam=5, n_best=5, max_len=6, min_len=least)
+        [answers] = search(model, [Job((4, 5))], config, pieces)
+        shortest.append(min(len(one.ids) for one in answers))
+    assert shortest[0] < 3 <= shortest[1]
+
+
 def test_scores_of_targets_do_not_depend_on_neighbours(translator) -> None:
     sources, targets = [[300], [301, 302, 303]], [[304, 305, 306], [307]]
     both = score_targets(translator.model, sources, targets)

@@ -1,5 +1,6 @@
 """Edits and watches are in copies of an engine; the engine itself stays as it is."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,11 @@ import numpy as np
 import pytest
 from tests.native.making import CONFIGS, make
 
+from jumok.config import DecodingConfig
 from jumok.decoding import inside
+from jumok.decoding.beam_tree import BeamTree
 from jumok.decoding.inside import Probed, edits_in
+from jumok.decoding.jobs import Job, Request
 from jumok.edits import AttentionEdit, Edits
 from jumok.native.library import available
 from jumok.native.model import NativeModel, SearchOptions
@@ -78,6 +82,23 @@ def test_a_beam_takes_room_for_each_hypothesis(monkeypatch: pytest.MonkeyPatch) 
     for beam, is_kept in ((1, True), (2, False)):
         monkeypatch.setattr(inside, "MOST", most)
         assert (own._room([[260]], [3], beam) is not None) == is_kept
+
+
+class Asked(Alone):
+    """One that is asked in one way only."""
+
+    options = SearchOptions(beam=2)
+
+    def _asked(self, batch: Sequence[Job], request: Request) -> dict[str, Any]:
+        return {"limits": [6] * len(batch), "options": self.options}
+
+
+def test_a_tree_leads_to_the_answer_of_its_search() -> None:
+    engine, tree, source = Asked(), BeamTree(2, 1.0), (260, 261)
+    engine.grow_tree(Job(source), Request(decoding=DecodingConfig()), tree)
+    [[best, *_]] = engine.model.search([source], [6], Asked.options)
+    assert [tree.nodes[n].id for n in tree.chosen[1:]] == [*best.ids, *([EOS] if best.finished else [])]
+    assert any(node.state == "pruned" for node in tree.nodes)
 
 
 def test_the_file_needs_no_torch() -> None:

@@ -62,6 +62,11 @@ def test_no_character_is_cut_in_two() -> None:
     assert loop_end([*euro[2:], *euro * 10]) == 13  # a loop from the last byte on ends with a whole one
 
 
+@pytest.mark.parametrize(("byte", "goes_on"), [(0x7F, 0), (0x80, 1), (0xBF, 1), (0xC0, 0), (0xE2, 0)])
+def test_only_a_byte_that_goes_on_with_a_character_stays(byte: int, goes_on: int) -> None:
+    assert loop_end([FIRST] * 12 + [FIRST_BYTE + byte]) == 12 + goes_on
+
+
 def test_what_is_cut_is_unfinished_and_stays_in_its_place() -> None:
     looped = Answer((FIRST,) * 20, (-0.1,) * 21, finished=True)
     fine = Answer((FIRST, FIRST + 1), (-1.0, -1.0, -1.0), finished=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jumok.decoding.results import TermUse
 from jumok.documents.journal import Journal, answer_fields, parse_answer
-from jumok.documents.report import SegmentAnswer
+from jumok.documents.report import SegmentAnswer, WordDoubt
 from jumok.errors import ConfigError, RunError
 from jumok.formats.segments import MarkedText, Tag
 
@@ -31,6 +31,11 @@ def test_an_answer_comes_back_as_it_was(answers: list[SegmentAnswer]) -> None:
 def test_the_terms_of_an_answer_come_back() -> None:
     used = SegmentAnswer("translated", terms=(TermUse("Rad", ("wheel", "bike"), present=False),))
     assert parse_answer(json.loads(json.dumps(answer_fields(used)))) == used
+
+
+def test_the_doubts_about_words_come_back_to_four_digits() -> None:
+    doubtful = SegmentAnswer("translated", words=(WordDoubt((0, 4), 0.6172), WordDoubt((5, 9), 0.8)))
+    assert parse_answer(json.loads(json.dumps(answer_fields(doubtful)))) == doubtful
 
 
 @given(answers=ANSWERS, cut=st.integers(0, 400), damage=st.sampled_from(["cut", "flip"]))

@@ -210,6 +210,14 @@ def test_quotation_marks_stay_on_their_side_of_a_tag() -> None:
         assert render(project(parse(source), "He said “Hello” loudly", links).target) == target
 
 
+def test_a_tag_whose_word_became_a_mark_is_around_that() -> None:
+    source = parse("Das <b>gilt</b> hier")
+    found = project(
+        source, "This : here", [link((0, 3), (0, 4)), link((4, 8), (5, 6)), link((9, 13), (7, 11))]
+    )
+    assert render(found.target) == "This <b>:</b> here"
+
+
 def test_marks_that_do_the_same() -> None:
     assert alike("“", "„")
     assert alike("。", ".")

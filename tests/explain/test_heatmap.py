@@ -51,6 +51,18 @@ def test_korean_words_stand_over_their_columns() -> None:
     ]
 
 
+def test_shades_of_256_colours_grow_lighter() -> None:
+    """16 to 231 are a cube of 6 × 6 × 6: red, green, blue."""
+    steps = (0, 95, 135, 175, 215, 255)
+    light = []
+    for shade in SHADES_256[1:]:
+        assert shade is not None
+        assert 16 <= shade <= 231
+        red, green, blue = (steps[(shade - 16) // size % 6] for size in (36, 6, 1))
+        light.append(0.2126 * red + 0.7152 * green + 0.0722 * blue)
+    assert light == sorted(light)
+
+
 def test_a_date_of_46_characters_fits_100_cells_as_a_picture() -> None:
     lines = heat_map(DATE, list("2016"), focused([33, 34, 35, 36], 46, 0.9)).splitlines()
     assert lines[0] == "   " + " ".join(DATE)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 from tests.decoding.conftest import TINY, untrained
 
 import jumok
@@ -113,6 +114,12 @@ def test_answers_stay_within_a_learned_table(tmp_path: Path) -> None:
     )
     written(untrained(model), tmp_path)
     assert '"max_new_tokens": 13' in (tmp_path / "config.json").read_text()
+
+
+def test_it_takes_as_many_threads_as_torch_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    sessions = onnx.OnnxAnswerer(written(untrained(TINY["rnn"]), tmp_path)).sessions
+    assert {one.get_session_options().intra_op_num_threads for one in sessions.values()} == {3}
 
 
 def test_weights_that_no_file_can_hold_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from jumok.errors import ConfigError, DataError
 from jumok.formats import files
 from jumok.formats.files import ZstdStream, file_blocks, growth_limit, split_packing
+from jumok.formats.lines import MAX_LINE
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
@@ -97,10 +98,19 @@ def test_without_the_package_the_way_out_is_named(tmp_path: Path, monkeypatch: p
     assert 'pip install "jumok[corpora]"' in caught.value.hint
 
 
-def test_a_stream_gives_about_what_is_asked_for(tmp_path: Path) -> None:
+def test_a_stream_gives_what_is_asked_for_and_at_the_end_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "a.zst"
-    path.write_bytes(PACK[".zst"](os.urandom(100_000)))
+    path.write_bytes(PACK[".zst"](os.urandom(50_000)) + PACK[".zst"](b"a" * 50_000))
     with path.open("rb") as file:
         stream = ZstdStream(file)
-        sizes = [len(stream.read(10_000)) for _ in range(3)]
-    assert all(10_000 <= size < 200_000 for size in sizes[:1])
+        assert [len(stream.read(30_000)) for _ in range(5)] == [30_000, 30_000, 30_000, 10_000, 0]
+
+
+@pytest.mark.parametrize("ending", ["", *PACK])
+def test_no_block_is_as_long_as_the_longest_line(ending: str, tmp_path: Path) -> None:
+    """So that only a line that spans blocks can be too long."""
+    path, data = tmp_path / f"a.txt{ending}", b"a" * (2 * MAX_LINE)
+    path.write_bytes(PACK[ending](data) if ending else data)
+    blocks = list(file_blocks(str(path), "a"))
+    assert b"".join(blocks) == data
+    assert max(map(len, blocks)) < MAX_LINE

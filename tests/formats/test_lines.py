@@ -4,6 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from jumok.errors import DataError
 from jumok.formats.lines import MAX_LINE, Faults, lines_of, nul_error, read_lines
@@ -45,3 +46,10 @@ def test_a_line_that_does_not_end() -> None:
         list(lines_of(iter([b"a\n", b"b" * MAX_LINE, b"b"]), "f", "strict"))
     assert caught.value.where == "f:2"
     assert nul_error("f:1").code == "nul_byte"
+
+
+def test_a_line_that_is_too_long_is_refused_however_well_it_is_packed(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt.zst"
+    path.write_bytes(zstandard.compress(b"x\n" + b"a" * (MAX_LINE + 1) + b"\nb\n"))
+    with pytest.raises(DataError, match="the line has more than 1,000,000 bytes"):
+        list(read_lines(str(path)))

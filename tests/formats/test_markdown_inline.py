@@ -74,3 +74,12 @@ def test_a_run_is_written_with_its_tags_and_other_words_for_its_pictures() -> No
     answer = replace(run.marked, text=run.marked.text.upper())
     assert run.written(answer, ["x", None]) == "A **B** [![x](d)](e) ![f](g)"
     assert run.written(None, [None, "y"]) == "a **b** [![c](d)](e) ![y](g)"
+
+
+@pytest.mark.parametrize(("written", "text"), [("a `b` c", "a b c"), ("`` `b` ``", "`b`"), ("`a\nb`", "a b")])
+def test_code_is_text_in_a_tag_that_keeps_it(written: str, text: str) -> None:
+    (token,) = MarkdownIt("commonmark").parseInline(written)
+    (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)
+    assert run.marked.text == text
+    assert [tag.keep for tag in run.marked.tags] == [True]
+    assert run.written(run.marked, []) == written.replace("\n", " ")

@@ -68,6 +68,14 @@ def test_what_is_finished_stays_without_an_answer(tmp_path: Path) -> None:
     assert new.count("unfinished") == 2
 
 
+def test_a_message_without_a_place_is_found_by_its_id_or_the_beginning_of_its_source(tmp_path: Path) -> None:
+    message = "<message{}><source>{}</source><translation/></message>"
+    long = "abcdefghij" * 4 + "x"
+    messages = (message.format(' id="main"', "text"), message.format("", long), message.format("", long[:40]))
+    path = source(tmp_path, f"<TS>{''.join(messages)}</TS>")
+    assert [one.where for one in segments(TsFormat(), path)] == ["main", long[:40], long[:40]]
+
+
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match="not a translation source of Qt: <html>\n.*a.ts\n  its first element is <TS>"

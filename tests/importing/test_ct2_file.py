@@ -1,3 +1,4 @@
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -45,3 +46,17 @@ def test_other_versions_are_refused(tmp_path: Path) -> None:
     (tmp_path / "model.bin").write_bytes((99).to_bytes(4, "little") + bytes(100))
     with pytest.raises(ModelError, match="it has binary version 99, and 4 to 6 are read"):
         read_variables(tmp_path / "model.bin")
+
+
+def test_numbers_of_another_type_are_refused(tmp_path: Path) -> None:
+    name = struct.pack("<H2s", 2, b"w\0")
+    head = (
+        struct.pack("<I", 6) + name + struct.pack("<II", 1, 1)
+    )  # version, specification, revision, one variable
+    for kind, said in (
+        (6, "the variable w has numbers of type 6, which are not read"),
+        (5, "it ends too early"),
+    ):
+        (tmp_path / "model.bin").write_bytes(head + name + struct.pack("<BIBI", 1, 2, kind, 4) + bytes(4))
+        with pytest.raises(ModelError, match=said):
+            read_variables(tmp_path / "model.bin")

@@ -1,8 +1,11 @@
 import zipfile
+from contextlib import nullcontext
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.lib import format as npy
 
 from jumok.errors import ModelError
 from jumok.importing.npz_file import read_npz
@@ -16,6 +19,21 @@ def test_arrays_are_those_that_numpy_loads(tmp_path: Path) -> None:
     found, settings = read_npz(tmp_path / "m.npz")
     assert settings == b"type: transformer"
     assert all(np.array_equal(found[name].read(), array) for name, array in arrays.items())
+
+
+@pytest.mark.parametrize(("shape", "read"), [((4,), True), ((1, 4), True), ((4, 1), True), ((2, 2), False)])
+def test_columns_come_first_only_where_that_is_the_same(
+    shape: tuple[int, ...], tmp_path: Path, *, read: bool
+) -> None:
+    lying = BytesIO()
+    npy.write_array_header_1_0(lying, {"descr": "<f4", "fortran_order": True, "shape": shape})
+    lying.write(np.arange(4, dtype=np.float32).tobytes())
+    np.savez(tmp_path / "m.npz", **{"special:model.yml": YML})
+    with zipfile.ZipFile(tmp_path / "m.npz", "a") as file:
+        file.writestr("a.npy", lying.getvalue())
+    with nullcontext() if read else pytest.raises(ModelError, match="m.npz holds no readable tensors"):
+        found, _ = read_npz(tmp_path / "m.npz")
+        assert np.array_equal(found["a"].read(), np.arange(4).reshape(shape))
 
 
 def test_objects_are_pickles_and_refused(tmp_path: Path) -> None:

@@ -165,3 +165,15 @@ def test_a_link_out_of_the_folder_is_refused(copied: Make, tmp_path: Path) -> No
     (folder / "model.safetensors").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ModelError, match="model.safetensors is a link out of the folder"):
         read_transformers(BroughtFolder(folder), ("", ""))
+
+
+def test_what_is_told_of_searching_stands_beside_the_settings(copied: Make) -> None:
+    folder = copied("bart")
+    (folder / "generation_config.json").write_text(
+        json.dumps({"num_beams": 7, "max_position_embeddings": None})
+    )
+    found = read_transformers(BroughtFolder(folder), ("", ""))
+    assert (found.beam, found.longest) == (
+        7,
+        json.loads((folder / "config.json").read_text())["max_position_embeddings"],
+    )

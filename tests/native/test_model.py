@@ -5,6 +5,7 @@ from tests.native.making import CONFIGS, VOCABULARY, make
 from jumok.answers import NotFiniteError
 from jumok.architectures import AlignHead
 from jumok.config import DecodingConfig
+from jumok.decoding.aligned import align_answers
 from jumok.decoding.batched import score_targets, search
 from jumok.decoding.jobs import Job
 from jumok.errors import ConfigError, ModelError
@@ -131,6 +132,19 @@ def test_parts_of_another_shape_are_refused_with_a_reason() -> None:
     wrong = PackedWeights(24, 7, parts["decoder.0.input"].data, None, parts["decoder.0.input"].bias)
     with pytest.raises(ModelError, match="the native engine cannot run this model: .*decoder.0.input"):
         NativeModel(config, {**parts, "decoder.0.input": wrong})
+
+
+@pytest.mark.parametrize("head", [AlignHead(0, 0), AlignHead(0, 1), AlignHead(0)], ids=str)
+def test_alignments_are_those_of_the_head_that_is_asked(head: AlignHead) -> None:
+    model, arrays = make(CONFIGS["transformer"])
+    native = NativeModel(CONFIGS["transformer"], pack_weights(CONFIGS["transformer"], arrays, shared=True))
+    limits = [12] * len(SOURCES)
+    plain = native.search(SOURCES, limits, SearchOptions(beam=1))
+    wanted = align_answers(model, [Job(source) for source in SOURCES], plain, head)
+    found = native.search(SOURCES, limits, SearchOptions(beam=1, align=head))
+    for [mine], [its] in zip(found, wanted, strict=True):
+        assert mine.alignment == its.alignment
+        assert mine.looks == pytest.approx(its.looks, abs=1e-4)
 
 
 def test_an_answer_aligns_with_the_only_word_that_is_no_tag() -> None:

@@ -140,6 +140,14 @@ def test_biases_of_positions_grow_with_the_length() -> None:
     assert 0 < more[0] == more[1] - more[0] == more[2] - more[1]
 
 
+def test_what_attention_keeps_beside_the_recurrent_layers() -> None:
+    """Six times its width, and of the pairs of words a third of those that "concat" keeps per unit of it."""
+    shape: dict[str, Any] = {"width": 24, "layers": 2, "cell": "lstm"}
+    plain = kept_numbers(RnnConfig(**shape), 10)
+    for score, pairs in (("general", 3 * 10 / 4), ("concat", 2 * 24 * 10 / 4)):
+        assert kept_numbers(LuongConfig(**shape, score=score), 10) - plain == 6 * 24 + pairs
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_a_model_without_a_formula_keeps_at_most_a_few_times_what_one_with_it_keeps(
     model: Any, monkeypatch: pytest.MonkeyPatch
@@ -231,6 +239,9 @@ def test_frozen_layers_take_less_time() -> None:
     encoder, both = work_left(started(freeze="encoder")), work_left(started(freeze="encoder,embeddings"))
     assert 0.5 < both < encoder < 1
     assert work_left(replace(started(freeze="encoder"), model=RnnConfig())) == 1
+    tables = BASE.model.width * BASE.text.vocabulary
+    share = tables / 2 / active_weights(BASE.model, BASE.text.vocabulary)
+    assert work_left(started(freeze="embeddings")) == pytest.approx(1 - share / 3)  # 2 of 6 operations
     slow, fast = (tokens_per_second(one, CPU) for one in (started(), started(freeze="encoder,embeddings")))
     assert fast == pytest.approx(slow / both)
 

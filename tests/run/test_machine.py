@@ -11,6 +11,7 @@ from jumok.errors import ConfigError
 from jumok.run import machine
 from jumok.run.machine import (
     Machine,
+    check_gpu,
     cores,
     cpu_has_bf16,
     look_at_machine,
@@ -150,3 +151,17 @@ def test_what_a_gpu_computes_follows_from_its_capability(
     monkeypatch.setattr(machine, "measure_gflops", lambda *_: 1.0)
     seen = look_at_machine()
     assert (seen.bf16, seen.fp8) == (bf16, fp8)
+
+
+def test_gpus_that_are_there_are_counted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda place: f"Model {place}")
+    for device in ("cuda", "cuda:0", "cuda:1"):
+        check_gpu(device)
+    there = r"this machine has: cpu, cuda:0 \(Model 0\), cuda:1 \(Model 1\)$"
+    with pytest.raises(ConfigError, match=f"device 'cuda:2' is not available\n  {there}"):
+        check_gpu("cuda:2")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match="this machine has: cpu\n"):
+        check_gpu("cuda:1")

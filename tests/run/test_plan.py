@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from jumok.errors import ConfigError
 from jumok.run.forecast import active_weights
 from jumok.run.machine import Machine
 from jumok.run.plan import Plan, fitting_batch, fitting_dropout, is_language, make_plan
-from jumok.settings import check_given, config_to_dict, flatten, known_names, parse_config
+from jumok.settings import check_given, config_to_dict, flatten, known_names, parse_config, read_toml
 
 CPU = Machine("cpu", "CPU", 2, 8 * 2**30, bf16=False, gflops=50.0)
 GPU = Machine("cuda", "GPU", 8, 80 * 2**30, bf16=True, gflops=700_000.0)
@@ -505,3 +506,20 @@ def test_the_rate_rises_in_a_25th_of_the_run_and_at_most_400_steps() -> None:
     for steps, rise in ((10, 1), (1_000, 40), (10_000, 400), (20_000, 400)):
         plan = make_plan(files | {"training.max_steps": steps}, found(100_000), CPU)
         assert plan.config.training.warmup == rise
+
+
+def test_few_pairs_are_gone_through_more_often() -> None:
+    files = {"data.source": "a.en", "data.target": "a.de", "model.arch": "transformer"}
+    pairs = (19_999, 20_000, 199_999, 200_000)
+    for machine, epochs in ((CPU, (60, 30, 30, 10)), (GPU, (60, 60, 60, 10))):
+        plans = [make_plan(files, found(count), machine) for count in pairs]
+        told = [reasons(plan)["training.max_steps"] for plan in plans]
+        assert told == [f"about {times} times through the data at most" for times in epochs]
+
+
+def test_few_pairs_on_a_gpu_are_trained_as_the_recipe_that_was_measured() -> None:
+    recipe = read_toml(Path(__file__).parents[2] / "recipes" / "multi30k-en-de-transformer.toml")
+    files = {"data.source": "a.en", "data.target": "a.de", "model.arch": "transformer"}
+    few, many = (make_plan(files, found(pairs), GPU).config.training for pairs in (29_000, 200_000))
+    assert (few.rdrop, few.ema) == (recipe["training.rdrop"], recipe["training.ema"])
+    assert (many.rdrop, many.ema) == (0, 0)

@@ -2,13 +2,15 @@
 
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import jumok
 from jumok.config import ENDLESS
-from jumok.run.report import SpacedLines, event_line
+from jumok.run.plan import Choice
+from jumok.run.report import SpacedLines, event_line, plan_lines
 from jumok.run.train import RunCallbacks
 from tests.run.conftest import quick_settings
 
@@ -52,6 +54,27 @@ def test_a_line_of_a_run_that_its_time_ends() -> None:
     assert both is not None
     assert line.startswith("train step=4200 time=11m02s/22m04s loss=3.412 ")
     assert both.startswith("train step=4200/5000 time=11m02s/22m04s loss=3.412 ")
+
+
+def test_reasons_of_a_plan_stand_in_a_column_of_their_own() -> None:
+    choices = [
+        Choice("model.width", 64, "the data is small"),
+        Choice("training.lr", 0.002, "it was measured"),
+        Choice("training.warmup", 400, "it was measured"),
+        *(Choice(f"model.{'x' * 20}{n}", n, "there is more") for n in range(4)),
+    ]
+    plan: Any = SimpleNamespace(choices=choices, notes=["a note"], seconds=60.0, tokens_per_second=1000.0)
+    title, *lines, note, last = plan_lines(plan)
+    assert (title, note) == ("plan", "  a note")
+    places = [line.index(choices[n].reason) for line, n in zip(lines, (0, 1, 3), strict=True)]
+    assert places[0] == places[1] == 2 + 60 + 2  # what is longer pushes its own reason on alone
+    assert places[2] > places[1]
+    assert last.endswith("(a forecast)")
+    plan.choices = choices[:3]
+    assert plan_lines(plan)[1:3] == [
+        f"  {'width 64':<21}  the data is small",
+        "  lr 0.002 · warmup 400  it was measured",
+    ]
 
 
 def test_other_events_have_no_line() -> None:

@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 
 from jumok.checkpoint.checkpoints import Checkpoints, load_model
 from jumok.checkpoint.manifest import checkpoint_folders, content_fingerprint, verify
+from jumok.config import LuongConfig, TransformerConfig
 from jumok.data.reader import CheckReport
 from jumok.data.survey import Survey
 from jumok.errors import ConfigError
@@ -21,7 +23,7 @@ from jumok.run.plan import Plan, PlanDraft, fitting_rate, make_plan
 from jumok.run.report import end_line, plan_lines
 from jumok.run.start import START, kept_start, read_start
 from jumok.run.train import TrainedRun, default_folder, train
-from jumok.run.tuning import KEEP_SHARE, RATE, choose_tuning, is_beginning, plan_from
+from jumok.run.tuning import KEEP_SHARE, RATE, choose_tuning, has_no_biases, is_beginning, plan_from
 from jumok.settings import nest, parse_config
 from tests.run.conftest import quick_settings, tiny_settings, write_corpus
 from tests.run.test_plan import CPU, GPU
@@ -152,6 +154,25 @@ def test_memory_that_holds_no_optimiser_is_said_with_a_way_out(trained: TrainedR
     assert (
         caught.value.hint == "teach adapters only (--lora 8), or freeze parts (--freeze encoder,embeddings)"
     )
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("model", "t5"),
+    [
+        (TransformerConfig(rms_norm=True, positions="relative"), True),
+        (TransformerConfig(rms_norm=True), False),
+        (TransformerConfig(positions="relative"), False),
+        (LuongConfig(), False),
+    ],
+)
+def test_a_model_without_biases_is_a_t5_that_was_not_trained_here(
+    model: Any, bias: float, *, t5: bool
+) -> None:
+    weights = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    torch.nn.init.constant_(weights[0].bias, bias)
+    start: Any = SimpleNamespace(config=SimpleNamespace(model=model), loaded=SimpleNamespace(model=weights))
+    assert has_no_biases(start) == (t5 and bias == 0)
 
 
 def test_the_default_folder_is_never_that_of_the_parent() -> None:

@@ -141,6 +141,19 @@ def test_what_was_begun_is_completed_wherever_it_stopped(name: str, tmp_path: Pa
         assert lock.read_bytes() == b""
 
 
+def test_a_long_correction_is_completed_too(tmp_path: Path) -> None:
+    """Its note is longer than a MiB: each syllable has six characters there."""
+    path, long = tmp_path / "a.tmx", "가" * 200_000
+    with CorrectionFile(path) as file:
+        file.add("eins", "one", ("de", "en"))
+        before = path.read_bytes()
+        place, record = file._record(len(before), "lang", long, ("de", "ko"))
+    path.write_bytes(before[:place] + record[:1000])
+    (tmp_path / "a.tmx.lock").write_text(json.dumps({"place": place, "record": record.decode()}))
+    CorrectionFile(path).close()
+    assert path.read_bytes() == before[:place] + record
+
+
 def test_a_file_that_was_edited_since_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("source\ttarget\na\tb\nmine\tmeins")

@@ -58,6 +58,13 @@ def test_characters_in_several_tokens_are_shown_by_their_bytes(bytewise: Foreign
     assert [text for text in {bytewise.decode(ids)}] == ["🦊"]
 
 
+def test_a_space_that_is_a_token_of_its_own_stands_for_itself(bytewise: ForeignTokenizer) -> None:
+    first, *_ = pieces = bytewise.pieces(bytewise.encode("a 🦊"))
+    assert (first, pieces[1]) == ("a", " ")
+    spans = bytewise.offsets("a 🦊")
+    assert spans[:2] == [(0, 1), (1, 2)]
+
+
 def test_both_sides_have_one_vocabulary_and_their_own_cuts(pair: Tokenizers, tmp_path: Path) -> None:
     assert pair.shared
     assert list(pair.files()) == ["tokenizer.json"]

@@ -44,6 +44,26 @@ def test_templates_of_other_toolkits(frame: dict[str, Any], source: list[Any], t
     assert list(both.opening) == [ids(name) for name in target]
 
 
+@pytest.mark.parametrize(
+    ("source", "around"),
+    [
+        ((TEXT, "</s>"), (0, 0)),
+        (("<s>", TEXT, "</s>"), (1, 0)),
+        ((TEXT, "</s>", SOURCE), (0, 1)),
+        ((TARGET, TEXT), (1, -1)),
+        ((TEXT,), (0, -1)),
+    ],
+)
+def test_what_stands_around_a_sentence_is_counted_and_taken_away(
+    source: tuple[str, ...], around: tuple[int, int]
+) -> None:
+    both = framed(source=source).towards(Direction("en", "de"))
+    assert both.frame.around == around
+    ids = both.framed((7, 8))
+    assert both.bare(ids) == (7, 8)
+    assert len(closed(ids)) == 2 + sum(around) + 1
+
+
 def test_the_plain_frame_changes_nothing() -> None:
     plain = train_tokenizer(LINES, TextConfig(vocabulary=420))
     both = Tokenizers(plain, plain)

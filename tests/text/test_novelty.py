@@ -1,5 +1,6 @@
 """What a model has met: a filter that forgets nothing it was told, and seldom claims what it was not."""
 
+import json
 import random
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jumok.checkpoint.bundled import bundled
 from jumok.text import novelty as module
 from jumok.text.novelty import LEAST_SHARE, NoveltyCount, make_novelty, pairs_of, parse_novelty
+from jumok.text.tokenizer import load_tokenizers
 
 IDS = st.lists(st.integers(0, 2**32 - 1), max_size=30)
 
@@ -89,3 +92,13 @@ def test_written_and_read_it_is_the_same() -> None:
 )
 def test_what_is_none_is_refused(fields: dict[str, object]) -> None:
     assert parse_novelty(fields) is None
+
+
+def test_a_filter_that_came_with_the_package_knows_what_it_was_told() -> None:
+    """Filters lie in model folders: their places stay what they were, here and in the browser."""
+    folder = bundled()["luong"]
+    novelty = parse_novelty(json.loads((folder / "novelty.json").read_bytes()))
+    assert novelty is not None
+    encode = load_tokenizers(folder).source.encode  # type: ignore[union-attr]
+    for date in ("3 May 2021", "2021년 3월 4일", "5. Mai 1999"):
+        assert novelty.count([encode(date)]).unseen == 0

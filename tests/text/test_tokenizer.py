@@ -120,6 +120,12 @@ class TestRoundTrip:
         assert seconds(80_000) < 20 * max(seconds(10_000), 0.01)  # 64 times, were it quadratic
 
 
+@pytest.mark.parametrize("tokenizer", [CHAR, CHAR_JAMO], ids=["char", "char jamo"])
+def test_a_spelled_text_is_what_the_tokens_are_made_of(tokenizer: Tokenizer) -> None:
+    for line in LINES:
+        assert "".join(tokenizer.pieces(tokenizer.encode(line))) == tokenizer.spell(line)
+
+
 def test_ids_are_specials_bytes_alphabet_and_merges_in_order() -> None:
     pieces = BPE.pieces(range(BPE.size))
     assert pieces[:6] == ["<s>", "<pad>", "</s>", "<unk>", "<0x00>", "<0x01>"]

@@ -32,3 +32,11 @@ def test_a_tag_that_is_not_last_is_refused() -> None:
     content["added_tokens"][-1]["id"] = 261
     with pytest.raises(ValueError, match="a setting differs"):
         parse_form(json.dumps(content).encode())
+
+
+@pytest.mark.parametrize(("member", "complaint"), [("vocab", "no vocabulary"), ("merges", "no merges")])
+def test_a_file_without_its_tables_is_refused(member: str, complaint: str) -> None:
+    content = json.loads(FORM.to_bytes())
+    del content["model"][member]
+    with pytest.raises(ValueError, match=complaint):
+        parse_form(json.dumps(content).encode())

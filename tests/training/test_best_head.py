@@ -13,7 +13,7 @@ from jumok.answers import Answer
 from jumok.architectures import AlignHead
 from jumok.checkpoint.bundled import bundled
 from jumok.checkpoint.manifest import verify
-from jumok.config import TransformerConfig
+from jumok.config import RnnConfig, TransformerConfig
 from jumok.data.aligner import Aligner, with_links
 from jumok.data.batch import lay_rows
 from jumok.decoding.aligned import align_answers
@@ -63,6 +63,12 @@ def test_agreement_is_counted_head_by_head(prepared: Prepared, aligner: Aligner)
     found = best_head(model, prepared.valid, aligner)
     assert found is not None
     assert found.share >= found.mean
+
+
+def test_a_model_without_attention_has_no_head(prepared: Prepared, aligner: Aligner) -> None:
+    sizes = [side.size for side in (prepared.tokenizers.source, prepared.tokenizers.target)]  # type: ignore[union-attr]
+    model = build_model(RnnConfig(width=16, layers=1), *sizes, shared=False).eval()
+    assert best_head(model, prepared.valid, aligner) is None
 
 
 def test_a_best_checkpoint_says_which_head_aligns(trained: TrainedRun, prepared: Prepared) -> None:

@@ -4,6 +4,7 @@ import copy
 import gc
 import logging
 import weakref
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -185,6 +186,30 @@ def test_a_model_that_copies_learns_the_same_in_a_fixed_room(changes: dict[str, 
     assert (fixed.loss, fixed.nll) == pytest.approx((found.loss, found.nll), rel=1e-5)
     assert fixed.grad_norm == pytest.approx(found.grad_norm, rel=1e-4)
     torch.testing.assert_close(weights(one), weights(two), atol=1e-6, rtol=1e-4)
+
+
+def test_a_step_is_warmed_up_once_and_learns_nothing_by_that() -> None:
+    """Whoever captures a step needs every call to have been made before."""
+    models = make(), make()
+    plain, watched = map(stepper, models)
+    told = list[str]()
+
+    class Watched(StepGraphs):
+        def warm(self, call: Callable[[], None]) -> None:
+            super().warm(call)
+            told.append("warm")
+            call()
+
+        def __call__(self, name: str, call: Callable[[], None]) -> None:
+            told.append(name)
+            call()
+
+    watched.run = Watched(enabled=False)
+    for step in range(1, 3):
+        for one in (plain, watched):
+            one([laid()], Share(14), lr=1e-2, step=step)
+    assert told == ["warm", "first", "update", "first", "update"]
+    torch.testing.assert_close(weights(models[1]), weights(models[0]), atol=0, rtol=0)
 
 
 def test_copy_all_copies_between_types() -> None:

@@ -5,6 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tests.run.conftest import TINY
 
 from jumok.checkpoint.checkpoints import Checkpoints
 from jumok.config import ARCHS, RunConfig
-from jumok.data.batch import Batch, lay_rows
+from jumok.data.batch import Batch, Room, lay_rows
 from jumok.errors import ConfigError, DataError, RunError
 from jumok.run.compute import make_learner
 from jumok.run.prepare import Prepared, reopen
@@ -116,6 +117,16 @@ def test_packed_batches_have_one_room_and_sorted_ones_their_own(
     assert (len({batch.room for batch in some}) == 1) is (batches == "packed")
     fillers = [batch.room.target - batch.tokens for batch in some]
     assert (sum(fillers) > 0) is (batches == "packed")
+
+
+def test_a_room_is_shared_out_as_the_sides_of_the_corpus_share_it(
+    trained: TrainedRun, prepared: Prepared
+) -> None:
+    updates = updates_of(trained, prepared, batches="packed", batch_tokens=6400)
+    stores = [SimpleNamespace(source_lengths=[n], target_lengths=[m]) for n, m in ((20, 5), (16, 1))]
+    updates.prepared = SimpleNamespace(stores=stores)  # type: ignore[assignment]
+    updates.divide(2)
+    assert updates.room == Room(2688, 576, 21, 6)  # 19 : 4 of 3,200, in whole 64s
 
 
 # The stream.

@@ -85,7 +85,7 @@ def open_picture_store(folder: Path) -> PictureStore:
         offsets = mapped(folder / "target.offsets", "<i8", pairs + 1)
         return PictureStore(
             folder=folder,
-            source_ids=pictures.reshape(-1, size, size, 3),
+            source_ids=pictures.reshape(header["pictures"], size, size, 3),
             source_offsets=mapped(folder / OF, "<i8", pairs),
             source_lengths=np.full(pairs, reader.places, dtype=np.int32),
             target_ids=mapped(folder / "target.ids", header["dtype"], header["target_ids"]),

@@ -193,9 +193,9 @@ class Encoder:
         self,
         tokenizers: Tokenizers,
         max_length: int,
-        cut: int = 0,
-        marker: PairMarker | None = None,
-        directions: Sequence[Direction] = (),
+        cut: int,
+        marker: PairMarker | None,
+        directions: Sequence[Direction],
     ) -> None:
         self.tokenizers, self.max_length, self.cut, self.marker = tokenizers, max_length, cut, marker
         self.directions = tuple(directions)

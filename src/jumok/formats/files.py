@@ -12,7 +12,7 @@ import sys
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -129,24 +129,30 @@ class ZstdStream:
 
     def __init__(self, file: ByteReader) -> None:
         self.file, self.unpacker, self.begun = file, _zstd_decompressor(), False
+        self.ready = BytesIO()  # what is unpacked and not yet read
 
     def read(self, size: int, /) -> bytes:
-        """Up to about `size` bytes; b"" at the end. EOFError: the file is cut short."""
-        found, length = list[bytes](), 0
-        while length < size:
-            piece = self.file.read(ZSTD_PIECE)
-            if not piece:
-                if self.begun:
-                    raise EOFError
+        """Up to `size` bytes; b"" at the end. EOFError: the file is cut short."""
+        found, left = list[bytes](), size
+        while left:
+            if part := self.ready.read(left):
+                found.append(part)
+                left -= len(part)
+            elif piece := self.file.read(ZSTD_PIECE):
+                self.ready = BytesIO(b"".join(self._parts(piece)))
+            elif self.begun:
+                raise EOFError
+            else:
                 break
-            while piece:
-                found.append(self._unpack(piece))
-                length += len(found[-1])
-                piece = b""
-                if self.unpacker.eof:  # another frame may follow
-                    piece = self.unpacker.unused_data
-                    self.unpacker, self.begun = _zstd_decompressor(), False
         return b"".join(found)
+
+    def _parts(self, piece: bytes) -> Iterator[bytes]:
+        while piece:
+            yield self._unpack(piece)
+            piece = b""
+            if self.unpacker.eof:  # another frame may follow
+                piece = self.unpacker.unused_data
+                self.unpacker, self.begun = _zstd_decompressor(), False
 
     def _unpack(self, piece: bytes) -> bytes:
         self.begun = True

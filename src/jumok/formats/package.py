@@ -34,7 +34,7 @@ class PartFile:
     def __init__(self, file: IO[bytes], where: str) -> None:
         self.file, self.where = file, where
 
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         """The next bytes. DataError: the zip is damaged."""
         try:
             return self.file.read(size)

@@ -182,7 +182,7 @@ def grown_weights(start: LoadedModel, tokenizers: Tokenizers) -> dict[str, Tenso
     parts = {
         side: parts_of(before, after)
         for side, (before, after) in sides.items()
-        if isinstance(before, Tokenizer) and isinstance(after, Tokenizer) and after.size > before.size
+        if isinstance(before, Tokenizer) and isinstance(after, Tokenizer)
     }
     grown = {}
     for name, parameter in start.model.named_parameters():

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import threading
-from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -157,7 +156,7 @@ class CorrectionFile:
     def _redo(self) -> None:
         """Complete what a process that was killed had begun; a file that was edited since is left alone."""
         try:
-            note = json.loads(read_at(self.journal, 1 << 20, 0))
+            note = json.loads(read_at(self.journal, os.fstat(self.journal).st_size, 0))
             place, record = int(note["place"]), str(note["record"]).encode()
         except (ValueError, KeyError, TypeError):
             place, record = -1, b""
@@ -200,9 +199,7 @@ def _is_overwritten(rest: bytes, record: bytes) -> bool:
 
 
 def _write_all(file: int, data: bytes, place: int) -> None:
-    rest = BytesIO(data)
-    while piece := rest.read(1 << 16):
-        written = 0
-        while written < len(piece):
-            count = write_at(file, piece[written:], place)
-            written, place = written + count, place + count
+    rest = memoryview(data)
+    while rest:
+        count = write_at(file, rest, place)
+        rest, place = rest[count:], place + count

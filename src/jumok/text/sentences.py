@@ -240,9 +240,7 @@ def closed_spans(text: str, line: Span, spans: Sequence[ProtectedSpan] = ()) -> 
         return found
     outer: deque[Span] = deque()
     for one in sorted([*found, *((span.begin - 1, span.end - 1) for span in spans)]):
-        if outer and one[0] <= outer[-1][1]:
-            outer[-1] = outer[-1][0], max(outer[-1][1], one[1])
-        else:
+        if not outer or one[1] > outer[-1][1]:  # else it lies within the one before
             outer.append(one)
     return outer
 

@@ -53,7 +53,7 @@ def network(D: int, inner: int) -> FeedForward:
     made = FeedForward(D, inner)
     nn.init.normal_(made.inner.bias, std=0.1)
     nn.init.normal_(made.outer.bias, std=0.1)
-    return made.to("cuda")
+    return made.to(DEVICE)
 
 
 def low(module: nn.Module) -> None:
@@ -63,17 +63,23 @@ def low(module: nn.Module) -> None:
             weight.data = weight.data.to(torch.bfloat16)
 
 
-@pytest.mark.gpu
 @pytest.mark.parametrize("pre", [False, True])
-@pytest.mark.parametrize(("L", "D", "F_"), [(80, 48, 96), (1024, 512, 2048)])
+@pytest.mark.parametrize(
+    ("L", "D", "F_"),
+    [
+        pytest.param(16, 32, 48, marks=runs_kernels),
+        pytest.param(80, 48, 96, marks=pytest.mark.gpu),
+        pytest.param(1024, 512, 2048, marks=pytest.mark.gpu),
+    ],
+)
 class TestNetwork:
     def run(self, kind: str, L: int, D: int, F_: int, *, pre: bool) -> list[Tensor]:
         """s and y, and the gradients of everything that they are made of."""
-        net, residual = network(D, F_), Residual(D, 0.0, "pre" if pre else "post").to("cuda")
+        net, residual = network(D, F_), Residual(D, 0.0, "pre" if pre else "post").to(DEVICE)
         low(net)
         norm = residual.norm
         torch.manual_seed(1)
-        x, stream, dy, ds = (torch.randn(L, D, device="cuda").to(torch.bfloat16) for _ in range(4))
+        x, stream, dy, ds = (torch.randn(L, D, device=DEVICE).to(torch.bfloat16) for _ in range(4))
         x.requires_grad_()
         stream.requires_grad_()
         if kind == "twin":

@@ -40,9 +40,9 @@ def test_losses_and_the_gradient_as_it_lies_and_turned(R: int, V: int, room: int
 def losses(kind: str, M: int, D: int, V: int) -> list[Tensor]:
     """The loss, the nll and the gradients of states and head."""
     torch.manual_seed(0)
-    x = torch.randn(M, D, device="cuda").to(torch.bfloat16).requires_grad_()
-    w = (2 * D**-0.5 * torch.randn(V, D, device="cuda")).to(torch.bfloat16).requires_grad_()
-    target = torch.randint(0, V, (M,), device="cuda", dtype=torch.int32)
+    x = torch.randn(M, D, device=DEVICE).to(torch.bfloat16).requires_grad_()
+    w = (2 * D**-0.5 * torch.randn(V, D, device=DEVICE)).to(torch.bfloat16).requires_grad_()
+    target = torch.randint(0, V, (M,), device=DEVICE, dtype=torch.int32)
     if kind == "twin":
         loss, nll = RoundedHead.apply(x, w, target, 0.1)  # type: ignore[no-untyped-call]
     else:
@@ -55,8 +55,14 @@ def losses(kind: str, M: int, D: int, V: int) -> list[Tensor]:
     return [loss.detach(), nll, x.grad, w.grad]
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize(("M", "D", "V"), [(80, 48, 150), (1024, 512, 32000)])
+@pytest.mark.parametrize(
+    ("M", "D", "V"),
+    [
+        pytest.param(32, 32, 50, marks=runs_kernels),
+        pytest.param(80, 48, 150, marks=pytest.mark.gpu),
+        pytest.param(1024, 512, 32000, marks=pytest.mark.gpu),
+    ],
+)
 @pytest.mark.parametrize("chunk", [2**12, 2**30], ids=["chunks", "at once"])
 def test_values_and_gradients_are_nearer_the_twin_than_its_rounding_is_wide(
     M: int, D: int, V: int, chunk: int, monkeypatch: pytest.MonkeyPatch

@@ -47,6 +47,7 @@ def test_gz_by_name_and_the_same_bytes_every_time(tmp_path: Path) -> None:
             file.write(b"line\n")
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"line\n"
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+    assert (tmp_path / "a.gz").read_bytes()[4:8] == bytes(4)  # "no time", not some moment of 1970
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

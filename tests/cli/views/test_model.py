@@ -7,6 +7,7 @@ from jumok.cli.views.model import (
     card_view,
     cost_view,
     describe,
+    growth,
     has_score,
     kinds_of,
     parents_of,
@@ -14,6 +15,7 @@ from jumok.cli.views.model import (
 )
 from jumok.config import LuongConfig, RnnConfig, TextConfig, TransformerConfig
 from jumok.errors import ConfigError, LimitError
+from jumok.models.cost import forward_cost
 
 
 def test_a_model_is_described_in_words() -> None:
@@ -55,6 +57,12 @@ def test_the_cost_of_a_bundled_model_is_the_same_by_formula_and_as_counted() -> 
 
 def test_a_recurrent_model_has_nothing_that_grows_with_the_square() -> None:
     assert "all parts grow in proportion" in cost_view(bundled()["rnn"], [10, 100]).text
+
+
+def test_a_share_too_small_to_be_seen_grows_all_the_same() -> None:
+    costs = [forward_cost(TransformerConfig(), n, n, 32_000) for n in (1, 500)]
+    assert growth(*costs).endswith("in proportion: it is 0.0 % at 1 and 13.2 % at 500 tokens.")
+    assert growth(costs[1], costs[1]).endswith("in proportion: it is 13.2 % at 500 tokens.")
 
 
 def test_layers_that_are_the_same_are_written_once() -> None:

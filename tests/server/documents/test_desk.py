@@ -1,5 +1,6 @@
 """Where documents lie: in a private folder, within the limits, for a while, and gone with the server."""
 
+import shutil
 import stat
 import threading
 from collections.abc import Iterator
@@ -182,6 +183,11 @@ def test_the_end_of_the_server_is_the_end_of_its_documents(
     assert not folder.exists()
     assert (running.status, waiting.done) == ("failed", 0)
     assert caplog.text == ""
+
+
+def test_a_folder_that_someone_has_cleared_away_is_no_trouble(desk: DocumentDesk) -> None:
+    shutil.rmtree(desk.folder)
+    desk.close()
 
 
 def test_what_was_done_is_counted(translator: Translator) -> None:

@@ -1,6 +1,7 @@
 """One document on its way: translated in order, mended, written anew, cancelled, and how it fails."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.server.documents.conftest import TEXT, DocumentGate
@@ -113,21 +114,23 @@ def test_one_that_is_taken_away_in_the_middle_leaves_nothing(
 
 
 def test_seconds_left_come_from_the_characters_so_far(
-    tmp_path: Path, tiny_models: dict[str, Translator]
+    tmp_path: Path, tiny_models: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\n" * (2 * SEGMENTS))
+    job = make_job(tmp_path, tiny_models["rnn"], b"a man\n\n" * (3 * SEGMENTS))
     seen: list[float | None] = []
+    now = [100.0]
+    monkeypatch.setattr("jumok.server.documents.job.time", SimpleNamespace(monotonic=lambda: now[0]))
 
     def look() -> bool:
-        seen.append(job.seconds_left)
+        if len(seen) < 3:
+            seen.append(job.seconds_left)
+        now[0] += 5
         return False
 
     job.give_way = look
     assert job.seconds_left is None
     job.run()
-    assert seen[0] is None
-    assert seen[1] is not None
-    assert seen[1] > 0
+    assert seen == [None, pytest.approx(10), pytest.approx(5)]  # each third took 5 seconds
     assert job.seconds_left is None
 
 

@@ -190,7 +190,7 @@ def growth(first: Cost, last: Cost) -> str:
     for cost in (first, last):
         squared = sum(work.flops for work in cost.work if work.part in ("attention", "scores", "context"))
         shares.append(f"{100 * squared / cost.flops:.1f} % at {cost.source_length:,}")
-    if shares[0].startswith("0.0 %"):
+    if not squared:
         return "Nothing compares every token with every other: all parts grow in proportion to the length."
     return (
         "Attention compares every token with every other, so it grows with the square of the length and\n"
