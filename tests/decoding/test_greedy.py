@@ -18,7 +18,7 @@ from jumok.decoding.greedy import (
     sampler,
 )
 from jumok.decoding.search import run_search, search_steps, shared_beginning
-from jumok.decoding.uniforms import uniforms
+from jumok.decoding.uniforms import uniform_tables
 from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import BOS, EOS
 
@@ -69,8 +69,8 @@ def test_the_limit_counts_the_end_and_marks_what_it_cuts(bench) -> None:
 
 
 def drawn(seed: int, draws: int, choose=None) -> GreedySearch:
-    numbers = list(uniforms([4, 5], 8, seed=seed, draws=draws))
-    pick = sampler(numbers, temperature=0.5, top_k=0, top_p=1.0)
+    [numbers] = uniform_tables([[4, 5]], [8], seed=seed, draws=draws)
+    pick = sampler(list(numbers), temperature=0.5, top_k=0, top_p=1.0)
     return GreedySearch([8] * draws, [forbid(NEVER)], pick, draws=draws, choose=choose)
 
 
@@ -128,7 +128,7 @@ FALLING = torch.tensor([[0.5, 0.25, 0.125, 0.125]])
 
 
 def sampled(bench, model, sources, *, seed, temperature=1.0, top_k=0, top_p=1.0):
-    numbers = [uniforms(source, 8, seed=seed, draws=1)[0] for source in sources]
+    numbers = [table[0] for table in uniform_tables(sources, [8] * len(sources), seed=seed, draws=1)]
     pick = sampler(numbers, temperature=temperature, top_k=top_k, top_p=top_p)
     return greedy(model, bench.memory(model, sources), [8] * len(sources), [forbid(NEVER)], pick)
 

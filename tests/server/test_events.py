@@ -99,6 +99,18 @@ def test_an_error_is_the_last_event(error: Exception, code: bytes) -> None:
     assert b"secret" not in last
 
 
+def test_a_source_that_is_cancelled_from_below_ends_its_stream_at_once() -> None:
+    """And not at the deadline, which is an hour away."""
+
+    async def events() -> AsyncGenerator[Event]:
+        yield Event("row", 1)
+        raise asyncio.CancelledError
+
+    row, _, last = b"".join(collect(events(), within_s=3600)).partition(b"\n\n")
+    assert row == b"event: row\ndata: 1"
+    assert b'"code":"internal"' in last
+
+
 def test_an_endless_stream_ends_when_the_server_stops() -> None:
     assert collect(one_after(60), within_s=None, draining=True) == []
 

@@ -1,7 +1,7 @@
 """Engines: what computes the answers. Torch does everything, native searches and draws, and faster."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import count
@@ -9,10 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Union
 
 from jumok.answers import Answer, Follow, Lead
-from jumok.checkpoint.contents import (
-    Contents,
-    read_shortlist,
-)
+from jumok.checkpoint.contents import Contents, read_shortlist
 from jumok.config import AlignHead, DecodingConfig
 from jumok.decoding.following import leads_of
 from jumok.decoding.heads import head_of
@@ -177,8 +174,9 @@ class NativeEngine(Probed):
         """A partial answer after each step of the jobs, and at the end the answers to each."""
         done, found, steps = list[Lead](), list[list[Answer]](), count(1)
         for job in jobs:
-            with explained([job]):
-                for one in leads_of(partial(self.followed, job, request)):
+            leads = leads_of(partial(self.followed, job, request))
+            with explained([job]), closing(leads):
+                for one in leads:
                     if isinstance(one, Lead):
                         target = self.contents.tokenizers.target
                         yield make_partial(target, next(steps), [*done, one], may_loop, joint)

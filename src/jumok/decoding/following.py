@@ -1,8 +1,8 @@
 """A search that tells how far it has come, turned into a generator: it runs in a thread of its own."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread
 
 from jumok.answers import Answer, Follow, Lead
 
@@ -11,7 +11,7 @@ class LeftError(Exception):
     """Nobody follows the search any more."""
 
 
-def leads_of(search: Callable[[Follow], list[Answer]]) -> Iterator[Lead | list[Answer]]:
+def leads_of(search: Callable[[Follow], list[Answer]]) -> Generator[Lead | list[Answer]]:
     """The leads of `search(follow)` as they come, and then what it gives; raises what it raises.
 
     A generator that is closed ends the search at its next step.
@@ -37,7 +37,8 @@ def leads_of(search: Callable[[Follow], list[Answer]]) -> Iterator[Lead | list[A
             yield one
     finally:
         left = True
-        thread.join()
+        if thread is not current_thread():  # the collector closes a lost generator in any thread
+            thread.join()
     if isinstance(one, BaseException):
         raise one
     yield one

@@ -14,16 +14,10 @@ BITS, WORD = 53, 32
 Uniforms = NDArray[np.float64]
 
 
-def uniforms(source: Sequence[object], length: int, *, seed: int, draws: int) -> Uniforms:
-    """`length` random numbers in [0, 1) for each draw from one source, (draws, length); always the same."""
-    [table] = uniform_tables([source], [length], seed=seed, draws=draws)
-    return table
-
-
 def uniform_tables(
     sources: Sequence[Sequence[object]], lengths: Sequence[int], *, seed: int, draws: int
 ) -> list[Uniforms]:
-    """The same for each of several sources."""
+    """Of each source `length` random numbers in [0, 1) for each draw, (draws, length); always the same."""
     twister = np.random.RandomState(0)  # it takes longer to make one than to seed it anew
     tables: list[Uniforms] = []
     for source, length in zip(sources, lengths, strict=True):

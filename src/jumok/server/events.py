@@ -10,7 +10,7 @@ from fastapi import Request
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from jumok.server.gates.problems import as_problem, document, dump, request_id, too_late
+from jumok.server.gates.problems import as_problem, document, dump, internal, request_id, too_late
 from jumok.server.services import Services, deadline_of
 
 LOOK_S = 1.0  # between two looks whether the server is stopping
@@ -95,6 +95,9 @@ async def encoded(
             try:
                 pieces = [await asyncio.wait_for(came.get(), max(min(left, beat, LOOK_S), 0))]
             except TimeoutError:
+                if pump.done() and came.empty():  # cancelled from below, it had no last word
+                    yield error_event(request, internal()).encode()
+                    return
                 if deadline is not None and time.monotonic() >= deadline:
                     yield error_event(request, too_late(services.limits.deadline_s)).encode()
                     return

@@ -188,6 +188,7 @@ def test_the_end_of_the_server_is_the_end_of_its_documents(
 def test_a_folder_that_someone_has_cleared_away_is_no_trouble(desk: DocumentDesk) -> None:
     shutil.rmtree(desk.folder)
     desk.close()
+    assert not desk.folder.exists()
 
 
 def test_what_was_done_is_counted(translator: Translator) -> None:

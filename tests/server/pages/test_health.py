@@ -1,6 +1,7 @@
 """Health, readiness and the API's own description."""
 
 import asyncio
+import math
 from typing import Any
 
 import httpx2
@@ -9,10 +10,12 @@ import torch
 from tests.decoding.conftest import TINY, untrained
 
 from jumok.decoding.translator import Translator
+from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
 from jumok.server.pages.health import self_test
 from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
+from jumok.server.translate.order import make_order
 
 
 def test_alive_and_ready(client: httpx2.Client) -> None:
@@ -38,6 +41,18 @@ def test_a_worker_that_has_ended_is_not_ready(tiny_models: dict[str, Translator]
     services.models["luong"].worker.close()
     with pytest.raises(Problem, match="the worker of luong has ended"):
         asyncio.run(self_test(services))
+    services.close()
+
+
+def test_a_model_that_is_busy_from_the_start_is_ready_when_its_turn_has_come(
+    tiny_models: dict[str, Translator],
+) -> None:
+    services = Services({"rnn": tiny_models["rnn"]}, ServerSettings(limits=Limits(queue=0)))
+    worker = services.models["rnn"].worker
+    with pytest.raises(Problem, match="0 requests are waiting"):
+        asyncio.run(worker.translate(make_order(worker.translator, ["a man"], {}, Limits()), math.inf))
+    asyncio.run(self_test(services))
+    assert services.tested == {"rnn"}
     services.close()
 
 

@@ -1,12 +1,16 @@
 """Orders: what a request costs, and that an answer belongs to it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.decoding.conftest import TINY, untrained
 
 from jumok.config import TransformerConfig
-from jumok.decoding.translator import Translator
+from jumok.decoding.engines import NativeEngine
+from jumok.decoding.translator import Translator, load
+from jumok.errors import ConfigError
+from jumok.native.library import available
 from jumok.server.gates.limits import Limits
 from jumok.server.gates.problems import Problem
 from jumok.server.translate.order import digest_of, make_order
@@ -24,6 +28,26 @@ def test_the_cost_is_beams_times_pieces_and_new_tokens(luong: Translator) -> Non
     assert drawn.cost == 2 * (2 + 1 + 5)
     chosen = make_order(luong, ["a man"], {"mbr": 7, "max_len": 5}, Limits())
     assert chosen.cost == 7 * (2 + 1 + 5)
+
+
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+def test_the_engine_that_answers_is_made_with_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in the worker, where everyone would wait while PyTorch is loaded."""
+    made, to_torch = list[str](), NativeEngine.to_torch
+
+    def noted(self: NativeEngine, what: str) -> Any:
+        made.append(what)
+        return to_torch(self, what)
+
+    monkeypatch.setattr(NativeEngine, "to_torch", noted)
+    translator = load("demo/rnn", "cpu")
+    make_order(translator, ["5. März 2024"], {"beam": 2}, Limits())
+    assert made == []
+    make_order(translator, ["5. März 2024"], {"no_repeat_ngram": 2}, Limits())
+    assert made == ["no_repeat_ngram"]
+    chosen = load("demo/rnn", "cpu", engine="native")
+    with pytest.raises(ConfigError, match="the native engine has no no_repeat_ngram"):
+        make_order(chosen, ["5. März 2024"], {"no_repeat_ngram": 2}, Limits())
 
 
 def test_a_folder_that_says_mbr_is_held_to_the_draws_and_the_work_that_are_allowed() -> None:

@@ -13,6 +13,8 @@ import torch
 from tests.decoding.conftest import TINY, untrained
 from tests.server.conftest import WorkerGate, wait_until
 
+from jumok.answers import Lead
+from jumok.decoding.engines import NativeEngine
 from jumok.decoding.results import Translation
 from jumok.decoding.stream import Partial
 from jumok.decoding.translator import Translator, load
@@ -293,20 +295,59 @@ def test_a_stream_that_is_left_leaves_the_batch(tiny_models: dict[str, Translato
 
 
 @pytest.mark.skipif(not available(), reason="the C library was not built")
-def test_a_native_stream_that_is_left_ends_at_its_next_step() -> None:
+def test_a_native_stream_that_is_left_ends_at_its_next_step(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = load("demo/transformer", "cpu")
     worker = worker_for(translator)
 
-    async def peek() -> int:
-        parts = worker.stream(order_for(translator, "5. März 2024", max_len=400, min_len=400), soon())
+    async def peek() -> None:
+        parts = worker.stream(order_for(translator, "5. März 2024"), soon())
         async for _ in parts:
             break
         await parts.aclose()
-        [ticket] = worker._tickets
-        await asyncio.to_thread(wait_until, lambda: worker._load == 0 and not worker._tickets)
-        return ticket.steps
+        await asyncio.to_thread(wait_until, lambda: not worker._keys and not worker._tickets)
 
-    assert asyncio.run(peek()) < 400
+    told = threading.Event()
+
+    def endless(self: Any, job: Any, request: Any, follow: Any) -> Any:
+        while True:  # as a search that is longer than any client is patient
+            follow(Lead((4,), -1.0, 1))
+            told.set()
+
+    monkeypatch.setattr(NativeEngine, "followed", endless)
+    asyncio.run(peek())
+    assert told.is_set()
+    worker.close()
+
+
+@pytest.mark.skipif(not available(), reason="the C library was not built")
+def test_streams_that_wait_for_each_other_take_no_room_of_those_who_only_want_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    translator = load("demo/transformer", "cpu")
+    [part] = order_for(translator, "5. März 2024").costs.values()
+    worker = worker_for(translator, work=part, queue_s=0.0)  # room for one job
+    go_on, followed = threading.Event(), NativeEngine.followed
+
+    def held(*asked: Any) -> Any:
+        assert go_on.wait(120)
+        return followed(*asked)
+
+    monkeypatch.setattr(NativeEngine, "followed", held)
+
+    async def collect(parts: AsyncIterator[Any]) -> Any:
+        return [part async for part in parts][-1]
+
+    async def ask() -> tuple[Any, list[Any]]:
+        order = order_for(translator, "5. März 2024")
+        streams = [asyncio.create_task(collect(worker.stream(order, soon()))) for _ in range(3)]
+        await asyncio.to_thread(wait_until, lambda: len(worker._keys) == 3)
+        plain = await worker.translate(order, soon())
+        go_on.set()
+        return plain, await asyncio.gather(*streams)
+
+    plain, streams = asyncio.run(ask())
+    assert plain == [translator.translate("5. März 2024", beam=2, max_len=12)]
+    assert streams == plain * 3
     worker.close()
 
 

@@ -57,7 +57,7 @@ async def one_token(served: ServedModel, services: Services) -> None:
     options = {"beam": 1, "n_best": 1, "max_len": 1, "min_len": 0, "long": "cut"}
     order = await asyncio.to_thread(make_order, served.translator, [text], options, services.limits)
     deadline = time.monotonic() + SELF_TEST_S
-    order.check(await asyncio.wait_for(served.worker.translate(order, deadline), SELF_TEST_S))
+    order.check(await asyncio.wait_for(served.worker.translate(order, deadline, patient=True), SELF_TEST_S))
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})

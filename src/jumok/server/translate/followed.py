@@ -53,7 +53,7 @@ class FollowedJobs:
         return found
 
     def close(self) -> None:
-        """End the thread after what it has begun; another one starts with the next job."""
+        """End the thread after all that it was given; another one starts with the next job."""
         if self._asked is not None:
             self._asked.put(None)
             self._asked = None

@@ -45,12 +45,13 @@ class DecodingOrder:
 def make_order(
     translator: Translator, texts: Sequence[str | SourceText], options: Mapping[str, Any], limits: Limits
 ) -> DecodingOrder:
-    """An order within the limits; 422 beyond them. Encodes the texts, so not for the event loop."""
+    """An order within the limits; 422 beyond them. Encodes the texts, and makes the engine."""
     defaults, most = translator.config.decoding, min(limits.new_tokens, positions_of(translator))
     bounded = {**options, "max_len": min(options.get("max_len", defaults.max_len), most)}
     request = make_request(drawing_within(defaults, limits), bounded)
     translator = translator.directed(request)
     translator.check(request)
+    translator.engine_of(request)  # not in the worker's thread, where all would wait while torch is loaded
     given = [text if isinstance(text, str) else text.given for text in texts]
     pictures = translator.tokenizers.pictures is not None  # they all have as many patches
     check_characters([] if pictures else given, limits, "source")

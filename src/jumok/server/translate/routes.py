@@ -37,8 +37,8 @@ from jumok.server.translate.order import DecodingOrder, check_lengths, make_orde
 router = api_router("translate")
 BRIEF = 500
 """So many characters are encoded, and tokens written, in less time than a thread takes to begin."""
-LONG_OPTIONS = {"glossary", "ban", "require", "keep"}
-"""What may take a while to prepare, however short the texts."""
+LONG_OPTIONS = {"glossary", "ban", "require", "keep", "no_repeat_ngram"}
+"""What may take a while to prepare, however short the texts: an engine too, when torch has to be loaded."""
 
 
 @router.post("/v1/translate", response_model=TranslateAnswer)
@@ -73,7 +73,9 @@ async def ordered(
     served: ServedModel, services: Services, texts: Sequence[str], options: dict[str, Any]
 ) -> DecodingOrder:
     """`make_order`, in a thread if it may take a while: the event loop has others to serve."""
-    brief = sum(map(len, texts)) <= BRIEF and not LONG_OPTIONS & {name for name in options if options[name]}
+    given = options.get("prefix") or ""
+    read = sum(map(len, texts)) + sum(map(len, [given] if isinstance(given, str) else given))
+    brief = read <= BRIEF and not LONG_OPTIONS & {name for name in options if options[name]}
     asked = (served.translator, texts, options, services.limits)
     return make_order(*asked) if brief else await asyncio.to_thread(make_order, *asked)
 

@@ -9,13 +9,12 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Hashable, Sequence
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from jumok.answers import Answer, Lead
+from jumok.answers import Lead
 from jumok.decoding.engines import NativeEngine
 from jumok.decoding.jobs import Job
 from jumok.decoding.results import Translation
@@ -28,6 +27,7 @@ from jumok.server.metrics import Metrics
 from jumok.server.translate.engine_queue import EngineQueue
 from jumok.server.translate.followed import FollowedJobs
 from jumok.server.translate.order import DecodingOrder
+from jumok.server.translate.ticket import Ticket
 
 if TYPE_CHECKING:
     from jumok.decoding.continuous import Continuous
@@ -36,52 +36,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("jumok.server")
 LOOK_S = 0.02
 """Between two looks at the time, while all that runs is followed."""
-
-
-@dataclass(eq=False)
-class Ticket:
-    """One request's place in the batch, known to the thread and to the coroutine that waits."""
-
-    order: DecodingOrder
-    deadline: float
-    loop: asyncio.AbstractEventLoop
-    done: asyncio.Future[list[Translation]]
-    partials: asyncio.Queue[Partial | None] | None = None
-    """Gets the state after each step; the parts of a text then go one after the other."""
-    entered: float = field(default_factory=time.monotonic)
-    gone: bool = False
-    waiting: deque[Job] = field(default_factory=deque)
-    running: "dict[Job, Search | None]" = field(default_factory=dict)
-    """Those of the native engine have no search that could be asked how far it is."""
-    follows: bool = False
-    """The native engine tells by itself how far it is."""
-    found: dict[Job, list[Answer]] = field(default_factory=dict)
-    leads: list[Lead] = field(default_factory=list)
-    """Of the jobs that are done."""
-    steps: int = 0
-
-    @property
-    def begun(self) -> bool:
-        """Whether one of its jobs has been in the batch."""
-        return bool(self.found or self.running)
-
-    def settle(self, result: list[Translation] | Exception) -> None:
-        """Hand the result to whoever waits. Called in the thread."""
-
-        def hand_over() -> None:
-            if not self.done.done():
-                if isinstance(result, Exception):
-                    self.done.set_exception(result)
-                else:
-                    self.done.set_result(result)
-
-        self.call(hand_over)
-
-    def call(self, what: Callable[[], None]) -> None:
-        try:
-            self.loop.call_soon_threadsafe(what)
-        except RuntimeError:  # the loop has ended, and with it whoever waited
-            self.gone = True
 
 
 class Worker:
@@ -101,9 +55,14 @@ class Worker:
         self._batch: Continuous | None = None  # in torch, made for the first search that needs it
         self._quick, self._followed = EngineQueue(), FollowedJobs(name, self._wake)
 
-    async def translate(self, order: DecodingOrder, deadline: float) -> list[Translation]:
-        """The translations of an order. Cancelling this takes it out of the batch within a step."""
-        ticket = self._enter(order, deadline, None)
+    async def translate(
+        self, order: DecodingOrder, deadline: float, *, patient: bool = False
+    ) -> list[Translation]:
+        """The translations of an order. Cancelling this takes it out of the batch within a step.
+
+        One who is patient is not refused while others wait.
+        """
+        ticket = self._enter(order, deadline, None, patient=patient)
         try:
             return await ticket.done
         finally:
@@ -148,10 +107,17 @@ class Worker:
             self._changed.notify()
 
     def _enter(
-        self, order: DecodingOrder, deadline: float, partials: asyncio.Queue[Partial | None] | None
+        self,
+        order: DecodingOrder,
+        deadline: float,
+        partials: asyncio.Queue[Partial | None] | None,
+        *,
+        patient: bool = False,
     ) -> Ticket:
         loop = asyncio.get_running_loop()
         ticket = Ticket(order, deadline, loop, loop.create_future(), partials, waiting=deque(order.costs))
+        native = isinstance(self.translator.engine_of(order.request), NativeEngine)
+        ticket.follows = native and partials is not None
         if not ticket.waiting:  # blank texts need no model
             ticket.done.set_result(self._finish(ticket))
             return ticket
@@ -160,7 +126,8 @@ class Worker:
                 raise Problem(503, "draining", "the server is stopping")
             if not self.alive:
                 raise Problem(503, "not_ready", "the worker of this model has ended")
-            self._refuse()
+            if not patient:
+                self._refuse()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=f"jumok-{self.name}", daemon=True)
                 self._thread.start()
@@ -210,11 +177,11 @@ class Worker:
         """One step of the batch: the late leave, the new join, all go on by one token."""
         self._drop_late()
         self._admit()
-        if not self._load:
+        if not self._keys:
             return
         running = dict.fromkeys(ticket for ticket, _ in self._keys.values())
-        stepping = 0 if self._batch is None else len(self._batch)
-        self.metrics.batch_sentences.labels(model=self.name).observe(stepping + len(self._quick))
+        if stepping := len(self._quick) + (0 if self._batch is None else len(self._batch)):
+            self.metrics.batch_sentences.labels(model=self.name).observe(stepping)
         stepped = [*self._followed.take(), *self._quick.step(), *(self._batch.step() if self._batch else ())]
         for key, result in stepped:
             if key not in self._keys:  # another text of its request has just failed
@@ -312,7 +279,7 @@ class Worker:
 
     def _fits(self, ticket: Ticket) -> bool:
         """Whether there is room for its next job."""
-        cost = ticket.order.costs[ticket.waiting[0]]
+        cost = ticket.cost(ticket.waiting[0])
         return not self._load or self._load + cost <= self.limits.work
 
     def _join(self, ticket: Ticket, job: Job) -> None:
@@ -326,7 +293,7 @@ class Worker:
             return
         self._keys[key] = (ticket, job)
         ticket.running[job] = search
-        self._load += ticket.order.costs[job]
+        self._load += ticket.cost(job)
         if ticket.waiting and ticket.partials is None:
             with self._changed:
                 self._queue.append(ticket)
@@ -336,7 +303,6 @@ class Worker:
         request = ticket.order.request
         engine = self.translator.engine_of(request)
         if isinstance(engine, NativeEngine):
-            ticket.follows = ticket.partials is not None
             if ticket.follows:
                 self._followed.add(key, job, request, engine, partial(self._follow, ticket))
             else:
@@ -353,7 +319,7 @@ class Worker:
     def _leave(self, key: Hashable) -> None:
         ticket, job = self._keys.pop(key)
         del ticket.running[job]
-        self._load -= ticket.order.costs[job]
+        self._load -= ticket.cost(job)
 
     def _drop_late(self) -> None:
         """Take out who is gone or out of time."""
