@@ -2,6 +2,7 @@
 # A Chromium and fonts for the browser tests: found, or installed by apt when we may; otherwise says what is skipped.
 # Best is Debian's headless shell: it has no windows to draw, and the tests take half as long with it.
 set -euo pipefail
+. "$(dirname "$0")/apt.sh"
 browsers=(chromium-headless-shell chromium chromium-browser google-chrome)
 
 has() {
@@ -15,18 +16,9 @@ has_fonts() {
     fc-list ':lang=ko' 2>/dev/null | grep -q . && fc-list ':lang=ar' 2>/dev/null | grep -q .
 }
 
-# By what apt knows already, else after an update; an index that does not answer is not waited for.
-install() {
-    [ "$(id -u)" = 0 ] && has apt-get || return 1
-    export DEBIAN_FRONTEND=noninteractive
-    local quick=(-qq -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20)
-    local words=(install -y --no-install-recommends --no-remove "${quick[@]}" "$@")
-    apt-get "${words[@]}" >/dev/null 2>&1 || { apt-get update "${quick[@]}" && apt-get "${words[@]}"; } >/dev/null 2>&1
-}
-
-has chromium-headless-shell || install chromium-headless-shell || true
-has "${browsers[@]}" || install chromium || true
-has_fonts || install fontconfig fonts-noto-cjk fonts-noto-core fonts-noto-color-emoji || true
+has chromium-headless-shell || apt_install chromium-headless-shell || true
+has "${browsers[@]}" || apt_install chromium || true
+has_fonts || apt_install fontconfig fonts-noto-cjk fonts-noto-core fonts-noto-color-emoji || true
 if has "${browsers[@]}" && has_fonts; then
     exit
 fi

@@ -2,15 +2,13 @@
 # What the C tests of other machines need: qemu for ARM, found or installed by apt when we may, and zig, which compiles
 # for them, in an environment of its own; otherwise says what is skipped.
 set -euo pipefail
+. "$(dirname "$0")/apt.sh"
 place=${1:?where the environment goes}
 pip=(-m pip install --quiet --no-compile --disable-pip-version-check)
 
 has() { command -v "$1" >/dev/null; }
 
-if ! has qemu-aarch64 && [ "$(id -u)" = 0 ] && has apt-get; then
-    quick=(-qq -o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20)
-    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends --no-remove "${quick[@]}" qemu-user >/dev/null 2>&1 || true
-fi
+has qemu-aarch64 || apt_install qemu-user || true
 if has qemu-aarch64; then
     if [ -n "${JUMOK_ZIG:-}" ] || has zig || "$place/bin/python" -m ziglang version >/dev/null 2>&1; then
         exit
