@@ -92,6 +92,11 @@ DAMAGES: dict[str, tuple[Damage, Callable[[Alignment, int], bool]]] = {
     "30 %": (shuffle(0.3), strangers(0.3)),
     "50 %": (shuffle(0.5), strangers(0.5)),
     "all": (shuffle(1.0), strangers(1.0)),
+    "targets in reverse order": (lambda sides, rng: (sides[0], sides[1][::-1]), strangers(1.0)),
+    "the first 8 targets at the end": (
+        lambda sides, rng: (sides[0], sides[1][8:] + sides[1][:8]),
+        strangers(1.0),
+    ),
     "targets sorted": (
         lambda sides, rng: (sides[0], sorted(sides[1])),
         lambda seen, lines: seen.ordered == "target",

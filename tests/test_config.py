@@ -91,7 +91,7 @@ REFUSED: list[tuple[type[Any], str, object, str]] = [
         for name in ("length_penalty", "min_len", "no_repeat_ngram", "top_k", "batch_tokens")
     ),
     *((DecodingConfig, "decoding.top_p", value, "choose a share above 0, up to 1") for value in (0.0, 1.1)),
-    (DecodingConfig, "decoding.min_len", 300, "it is above decoding.max_len=256"),
+    (DecodingConfig, "decoding.min_len", 300, "min_len is above decoding.max_len=256"),
     (
         DecodingConfig,
         "decoding.n_best",

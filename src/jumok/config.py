@@ -334,7 +334,7 @@ class DecodingConfig:
             self,
             "decoding",
             ("top_p", 0 < self.top_p <= 1, "choose a share above 0, up to 1"),
-            ("min_len", self.min_len <= self.max_len, f"it is above decoding.max_len={self.max_len}"),
+            ("min_len", self.min_len <= self.max_len, f"min_len is above decoding.max_len={self.max_len}"),
             ("mbr", self.mbr == 0 or 2 <= self.mbr <= 256, "mbr is 0, or from 2 to 256"),
             ("utility", self.utility in get_args(Utility), f"choose {' or '.join(get_args(Utility))}"),
             ("mbr", not (self.mbr and self.sample), by_itself),

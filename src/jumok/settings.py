@@ -159,7 +159,10 @@ def read_words(words: tuple[str, ...] | list[str]) -> Flat:
             raise ConfigError(
                 f"--set takes name=value, not {word!r}", hint="for example --set training.lr=1e-3"
             )
-        flat[key.strip()] = _value(text.strip())
+        name = key.strip()
+        if name in flat:
+            raise ConfigError(f"--set gives {name} twice", hint="leave one of them out")
+        flat[name] = _value(text.strip())
     check_names(flat, "given by --set")
     return flat
 

@@ -14,7 +14,7 @@ from tests.run.conftest import quick_settings
 
 import jumok
 from jumok.checkpoint.manifest import checkpoint_folders
-from jumok.cli.train import check_command, gather, last_checkpoint, seconds, show_end
+from jumok.cli.train import gather, last_checkpoint, seconds, show_end
 from jumok.config import ARCHS
 from jumok.errors import ConfigError
 from jumok.run.train import TrainedRun
@@ -112,25 +112,6 @@ def test_leaked_validation_pairs_and_a_shift_are_said(corpus: Path, call: Call, 
     assert first.startswith(
         "data: 900 pairs; 900 worth a look (600 lines out of step, 300 valid pairs also in train)"
     )
-
-
-@pytest.mark.parametrize(
-    ("settings", "command"),
-    [
-        ({"data.name": "dates"}, "jumok check --data dates"),
-        ({"data.source": "a b.tsv", "data.columns": "1,3"}, "jumok check 'a b.tsv' --columns 1,3"),
-        (
-            {"data.source": "a", "data.target": "b", "data.valid_source": "c", "data.valid_target": "d"},
-            "jumok check a b --valid c d",
-        ),
-        (
-            {"data.source": "a.tsv", "data.target": "", "data.valid_source": "v.tsv", "data.images": "p.zip"},
-            "jumok check a.tsv --valid v.tsv '' --images p.zip",
-        ),
-    ],
-)
-def test_the_check_of_the_same_data(settings: dict[str, str], command: str) -> None:
-    assert check_command({**settings, "training.lr": 1e-3}) == command
 
 
 def test_the_plain_log_has_its_form(corpus: Path, call: Call, capsys: Captured) -> None:

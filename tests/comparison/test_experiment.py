@@ -160,6 +160,18 @@ def test_mistakes_leave_no_folder(comparison_request: ComparisonRequest, text: s
     assert not comparison_request.out.exists()
 
 
+def test_what_is_wrong_with_the_data_is_told_once(
+    corpus: Path, comparison_request: ComparisonRequest
+) -> None:
+    lines = (corpus / "train.tgt").read_text().splitlines()
+    (corpus / "train.tgt").write_text("".join(f"{line}\n" for line in ["", *lines[1:]]))
+    _, note = open_experiment(comparison_request).notes
+    assert note.startswith("data: ")
+    assert "1 blank on one side" in note
+    assert "jumok check " in note
+    assert not any(note.startswith("data: ") for note in open_experiment(comparison_request).notes)
+
+
 def test_test_sources_that_training_has_seen_are_told(
     corpus: Path, comparison_request: ComparisonRequest
 ) -> None:

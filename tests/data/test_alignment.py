@@ -1,5 +1,6 @@
 """Lines out of step are found by content, with their place and how far; a sound corpus gives no alarm."""
 
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
@@ -111,6 +112,17 @@ def test_the_share_of_pairs_by_chance_is_told(share: float) -> None:
     assert found.strangers == pytest.approx(share, abs=0.05)
     assert found.stretches == ()
     assert len(set(found.worst) & {place + 1 for place in places}) == 10
+
+
+@pytest.mark.parametrize("damaged", [lambda lines: lines[::-1], lambda lines: lines[8:] + lines[:8]])
+def test_a_side_in_another_order_is_told_of_a_corpus_that_is_sorted_by_length(
+    damaged: Callable[[list[str]], list[str]],
+) -> None:
+    """Lines that stand near each other are then alike, also when none has its own partner."""
+    sources, targets = parallel(2_000)
+    places = sorted(range(2_000), key=lambda n: len(sources[n].split()))
+    sources, targets = [sources[n] for n in places], damaged([targets[n] for n in places])
+    assert look((sources, targets)).strangers > 0.9
 
 
 @pytest.mark.parametrize(("side", "said"), [(0, "source"), (1, "target")])

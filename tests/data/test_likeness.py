@@ -71,6 +71,7 @@ def test_stems_of_words_with_and_without_spaces() -> None:
     assert list(stems("running 2024, 학교에서", letters=False)) == ["runni", "2024", ",", "학교"]
     assert list(stems("日本語", letters=False)) == ["日本", "本語", "語"]
     assert list(stems("cat", letters=True)) == ["cat", "^c", "ca", "at", "t$"]
+    assert list(stems("is a", letters=True)) == ["is", "^i", "is", "s$", "a"]
 
 
 def test_words_that_meet_more_often_than_by_chance_are_bound() -> None:

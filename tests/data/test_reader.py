@@ -164,11 +164,23 @@ def test_where_a_shift_begins_is_read_again(tmp_path: Path, monkeypatch: pytest.
     assert found.example.startswith("from line 1,051 to 2,000 ")
 
 
+@pytest.mark.parametrize(("shares", "kind"), [(0.45, "strangers"), (0.6, "unrelated")])
+def test_more_than_half_of_the_pairs_by_chance_are_an_error(tmp_path: Path, shares: float, kind: str) -> None:
+    sources, targets = parallel(2_000)
+    wrong = int(2_000 * shares)
+    targets[:wrong] = Random(0).sample(targets[:wrong], wrong)
+    order = Random(1).sample(range(2_000), 2_000)
+    pairs = [(sources[n], targets[n]) for n in order]
+    report = examine(save(tmp_path, "train", pairs))
+    assert finding(report, kind).count == pytest.approx(wrong, abs=100)
+    assert report.has_errors == (kind == "unrelated")
+
+
 def test_pairs_by_chance_and_a_sorted_side_are_told(tmp_path: Path) -> None:
     sources, targets = parallel(1_000)
     other = Random(0).sample(targets, 1_000)
-    strangers = finding(examine(save(tmp_path, "a", list(zip(sources, other, strict=True)))), "strangers")
-    assert strangers.severity == "warning"
+    strangers = finding(examine(save(tmp_path, "a", list(zip(sources, other, strict=True)))), "unrelated")
+    assert strangers.severity == "error"
     assert 900 <= strangers.count <= 1_000
     assert re.match("about (9.|100)% of the pairs fit no better than pairs by chance", strangers.example)
     report = examine(save(tmp_path, "b", list(zip(sources, sorted(targets), strict=True))))

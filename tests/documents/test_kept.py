@@ -42,3 +42,10 @@ def test_tags_around_and_inside_what_is_kept() -> None:
     target = MarkedText("x abc yzz", (around, Tag(2, 5, "<c>", "</c>", keep=True), inside, Tag(5, 5, "<br>")))
     found, _ = restored(source, target)
     assert render(found) == "<a>x <c><i>code</i></c><br> yzz</a>"
+
+
+def test_a_tag_that_begins_where_what_is_kept_ends_moves_with_it() -> None:
+    source = MarkedText("lsnow", (Tag(0, 2, "<c>", "</c>", keep=True), Tag(2, 5, "<b>", "</b>")))
+    target = MarkedText("listjetzt", (Tag(0, 4, "<c>", "</c>", keep=True), Tag(4, 9, "<b>", "</b>")))
+    found, _ = restored(source, target)
+    assert render(found) == "<c>ls</c><b>jetzt</b>"

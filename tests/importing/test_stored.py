@@ -17,6 +17,8 @@ def test_what_is_made_of_tensors_is_what_numpy_makes() -> None:
     assert np.array_equal(made.columns(np.array([2, 0, 1])).make(), table[:, [2, 0, 1]])
     assert np.array_equal(made.turned().make(), table.T)
     assert np.array_equal(made.times(0.5).make(), table / 2)
+    assert np.array_equal(made.times(2).make(), table * 2)
+    assert made.times(1) is made
     assert np.array_equal(stack([made, zeros(2, 3)]).make(), [*table, [0, 0, 0], [0, 0, 0]])
     assert np.array_equal(made.part(1, 3).make(), table[1:3])
     for one in (

@@ -10,7 +10,7 @@ import pytest
 import jumok
 from jumok.config import ENDLESS
 from jumok.run.plan import Choice
-from jumok.run.report import SpacedLines, event_line, plan_lines
+from jumok.run.report import SpacedLines, check_command, event_line, plan_lines
 from jumok.run.train import RunCallbacks
 from tests.run.conftest import quick_settings
 
@@ -99,6 +99,21 @@ def test_python_writes_how_it_goes_unless_it_is_told_not_to(
     assert capsys.readouterr().err == ""
 
 
+def test_python_says_what_is_wrong_with_the_data(
+    corpus: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = quick_settings(corpus, training__max_steps=2)
+    sources, targets = ((corpus / f"train.{side}").read_text().splitlines() for side in ("src", "tgt"))
+    targets[5] = ""
+    (corpus / "train.tgt").write_text("".join(f"{line}\n" for line in targets))
+    assert len(sources) == len(targets)
+    jumok.train(out=tmp_path / "run", overrides=given)
+    first = capsys.readouterr().err.splitlines()[0]
+    assert first.startswith("data: ")
+    assert "1 blank on one side" in first
+    assert first.endswith(f": {check_command(given)} shows more")
+
+
 def test_lines_about_training_come_soon_and_then_further_apart() -> None:
     spaced = SpacedLines()
     times = range(1, 3000)  # an event a second
@@ -109,3 +124,22 @@ def test_lines_about_training_come_soon_and_then_further_apart() -> None:
     assert gaps[-1] == 30
     assert spaced.due({"type": "valid", "step": 5, "loss": 1.0})
     assert spaced.due({"type": "train", "elapsed_s": 1.0})  # a clock that begins again
+
+
+@pytest.mark.parametrize(
+    ("settings", "command"),
+    [
+        ({"data.name": "dates"}, "jumok check --data dates"),
+        ({"data.source": "a b.tsv", "data.columns": "1,3"}, "jumok check 'a b.tsv' --columns 1,3"),
+        (
+            {"data.source": "a", "data.target": "b", "data.valid_source": "c", "data.valid_target": "d"},
+            "jumok check a b --valid c d",
+        ),
+        (
+            {"data.source": "a.tsv", "data.target": "", "data.valid_source": "v.tsv", "data.images": "p.zip"},
+            "jumok check a.tsv --valid v.tsv '' --images p.zip",
+        ),
+    ],
+)
+def test_the_check_of_the_same_data(settings: dict[str, str], command: str) -> None:
+    assert check_command({**settings, "training.lr": 1e-3}) == command

@@ -1,9 +1,10 @@
 """`jumok train`: words to a request, the plan and the run's events to lines."""
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from shlex import join, quote
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -147,9 +148,11 @@ def shown(
     from jumok.training.log import to_json as event_json
 
     quiet, as_json = quiet or not is_first_here(), as_json and is_first_here()
-    panel = Panel(quiet=quiet)
+    panel, started = Panel(quiet=quiet), threading.Event()
     with (
-        interruptible(lambda: last_checkpoint(request.out), speaks=is_first_here()) as signals,
+        interruptible(
+            lambda: last_checkpoint(request.out), speaks=is_first_here(), begun=started.is_set
+        ) as signals,
         progress_display(quiet=quiet) as progress,
         closing(panel),
     ):
@@ -164,6 +167,10 @@ def shown(
                 say(f"dashboard: jumok serve --runs {quote(str(request.out.parent))}")
             panel.start(start)
 
+        def interrupted() -> bool:
+            started.set()  # every process asks before its first update
+            return bool(signals)
+
         callbacks = RunCallbacks(
             progress=progress,
             on_data=lambda report: None if quiet else show_data(report, request.given),
@@ -171,7 +178,7 @@ def shown(
             on_start=on_start,
             on_event=on_event,
             on_step=panel.on_step,
-            interrupted=lambda: bool(signals),
+            interrupted=interrupted,
         )
         try:
             yield callbacks, signals
@@ -241,28 +248,10 @@ def dry_plan(given: dict[str, Any], device: str | None) -> "Plan":
 
 
 def show_data(report: "CheckReport", given: Mapping[str, Any]) -> None:
-    """One line of what `jumok check` would say, and the command; nothing when there is nothing to say."""
-    for part in report.parts:
-        if part.note:
-            say(f"data: {part.note}")
-    if summary := report.summary():
-        say(f"data: {summary}: {check_command(given)} shows more")
+    from jumok.run.report import data_lines
 
-
-def check_command(given: Mapping[str, Any]) -> str:
-    """The `jumok check` for the data of these settings."""
-    if corpora := given.get("data.corpora"):
-        valid = [word for one in given.get("data.valid_corpora", ()) for word in ("--valid-data", one)]
-        return f"jumok check {join([word for one in corpora for word in ('--data', one)] + valid)}"
-    setting = {key.removeprefix("data."): str(value) for key, value in given.items() if value != ""}
-    if "name" in setting:
-        return f"jumok check --data {setting['name']}"
-    words = [setting["source"], *([setting["target"]] if "target" in setting else [])]
-    if "valid_source" in setting:
-        words += ["--valid", setting["valid_source"], setting.get("valid_target", "")]
-    for name in ("images", "columns"):
-        words += [f"--{name}", setting[name]] if name in setting else []
-    return f"jumok check {join(words)}"
+    for line in data_lines(report, given):
+        say(line)
 
 
 def show_plan(plan: "Plan", *, verbose: bool) -> None:

@@ -35,6 +35,7 @@ from jumok.run.folder import FREE
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.plan import make_plan
 from jumok.run.prepare import Prepared, prepare
+from jumok.run.report import check_command
 from jumok.seals import sealed, unsealed
 from jumok.settings import Flat, check_given, check_names, nest, parse_config
 from jumok.text.normalize import tidy
@@ -168,6 +169,8 @@ class ExperimentPlanner:
             yield NO_TEST
         if self.prepared.tokenizers.pictures is not None:
             yield PICTURES
+        if not self.record and (summary := self.found.summary()):
+            yield f"data: {summary}: {check_command(self.request.given)} shows more"
         held_out = test.name == VALIDATION and self.corpora.valid is None
         if not self.record and not held_out:  # told once, when the text is read anyway
             trained = set(self.found.train.source_hashes.tolist())

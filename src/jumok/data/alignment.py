@@ -33,8 +33,9 @@ STRETCH = 20  # lines at least without partners
 ROUNDS = 3  # of learning from the pairs that were found
 CLEAR = 1.0  # nats between partners and strangers, on average, below which other shifts are tried
 TRIED = 5_000  # lines for that
-STRANGERS, HALF, ALL = 0.05, 0.5, 0.9  # shares worth a word: of a clear picture, of a sorted side, of any
+STRANGERS, HALF, ALL = 0.05, 0.5, 0.85  # shares worth a word: of a clear picture, of a sorted side, of any
 TOLD, SURE = 0.85, 0.2  # shares of pairs that are partners or none, and partners, in a clear picture
+LIKE = 7  # places, in the order of their lengths, from a target to another one about as long
 ENOUGH = 1_000  # pairs of which one may say that none are partners
 IN_ORDER = 0.97  # share of neighbours that are in order on a side that was sorted
 
@@ -213,9 +214,12 @@ class LineOrder:
             stretches.append(Stretch(int(self.numbers[first]), int(self.numbers[end - 1]), shift))
         pairs = self.partners(np.where(states == REACH, REACH, NONE))
         share, sure, worst = self.strangers(pairs, likeness)
+        clear = sure > SURE and share + sure > TOLD
+        if not clear and len(pairs) >= ENOUGH:
+            share = max(share, self.unrelated(pairs, likeness))
         if share > HALF and (ordered := " and the ".join(filter(self.is_ordered, SIDES))):
             return Alignment((), share, worst, ordered)
-        if share < (STRANGERS if sure > SURE and share + sure > TOLD else ALL if len(pairs) >= ENOUGH else 2):
+        if share < (STRANGERS if clear else ALL if len(pairs) >= ENOUGH else 2):
             share, worst = 0.0, ()
         for stretch in stretches[:1]:
             example = self.example(stretch)
@@ -259,6 +263,17 @@ class LineOrder:
         sure = float((ours > np.quantile(theirs, 0.99)).mean())
         worst = pairs[np.argsort(ours, kind="stable")[:10], 0]
         return share, sure, tuple(sorted(self.numbers[worst].tolist()))
+
+    def unrelated(self, pairs: Rows, likeness: Likeness) -> float:
+        """The share of pairs that fit no better than sources and other targets as long as theirs.
+
+        In many corpora the length changes from place to place, so that any two lines which stand near each
+        other are more alike than two far apart, also when no line has its own partner.
+        """
+        ranked = np.argsort(self.sides[1].lengths[pairs[:, 1]], kind="stable")
+        lines, others = pairs[ranked, 0], np.roll(pairs[ranked, 1], LIKE)  # (M,)
+        theirs = likeness.score(np.stack([lines, others], axis=1)[LIKE:])
+        return min(1.0, float(2 * (likeness.score(pairs) < np.median(theirs)).mean()))
 
     def is_ordered(self, side: str) -> bool:
         """Whether the texts of a side are in alphabetical order."""

@@ -74,6 +74,12 @@ KINDS: dict[str, Kind] = {
         "pairs that do not seem to belong together",
         "the lines named fit worst: look at them, and at how the pairs were made; --fix does not touch these",
     ),
+    "unrelated": Kind(
+        "error",
+        "pairs that do not belong together",
+        "is one side in another order, or far out of step? This may be right only where a source decides "
+        "little about its target, as in a chat; --fix cannot repair it",
+    ),
     "foreign": Kind(
         "warning",
         "lines that may be in another language",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from jumok.data.alignment import Alignment, PairSample, judge
+from jumok.data.alignment import HALF, Alignment, PairSample, judge
 from jumok.data.checks import Profile, blank_pairs, learn_profile, noted_pairs, odd_pairs, shown
 from jumok.data.corpus import Corpus, UnequalLinesError
 from jumok.data.findings import FIRST_LINES, SEVERITIES, Finding, FindingNotes
@@ -29,7 +29,9 @@ FEW_PAIRS = 100
 MOST_SPANS = 4  # places that are read again to see where exactly a shift begins
 PART_KEYS = ("name", "source", "target", "pairs")
 SMALL_PICTURE = 8  # pixels a side of a picture that is only tried
-OF_PAIRS = frozenset(("copied", "swapped", "foreign", "strangers", "sorted", "shifted", "odd_length"))
+OF_PAIRS = frozenset(
+    ("copied", "swapped", "foreign", "strangers", "unrelated", "sorted", "shifted", "odd_length")
+)
 """What can be wrong with pairs only."""
 FAULTS = {"nul_byte": "nul", "bad_unicode": "bad_encoding", "bad_utf8": "bad_encoding"}  # code -> finding
 
@@ -342,7 +344,8 @@ def _order(part: Survey) -> Iterator[Finding]:
                 "sorted", name, count, (), f"{share}, and the {found.ordered} is in alphabetical order"
             )
         else:
-            yield Finding("strangers", name, count, found.worst, share, part.unit)
+            kind = "unrelated" if found.strangers > HALF else "strangers"
+            yield Finding(kind, name, count, found.worst, share, part.unit)
 
 
 def _repeats(part: Survey) -> Iterator[Finding]:

@@ -1,9 +1,12 @@
 """A run in plain lines: what the command writes to a log, and `jumok.train` to a notebook or a terminal."""
 
 import sys
+from collections.abc import Mapping
+from shlex import join
 from typing import TYPE_CHECKING, Any
 
 from jumok.config import ENDLESS, FALLING
+from jumok.data.reader import CheckReport
 from jumok.progress import duration
 from jumok.run.plan import Plan
 from jumok.settings import plain_word
@@ -28,6 +31,30 @@ SCORES = {
 }
 """Figures of a validation and how they are written; some runs have more of them than others."""
 SPACING, MOST_APART = 0.25, 30.0  # of the time so far, and seconds, between two lines about training
+
+
+def data_lines(report: CheckReport, given: Mapping[str, Any]) -> list[str]:
+    """What `jumok check` would say in one line, and the command; nothing when there is nothing to say."""
+    lines = [f"data: {part.note}" for part in report.parts if part.note]
+    if summary := report.summary():
+        lines.append(f"data: {summary}: {check_command(given)} shows more")
+    return lines
+
+
+def check_command(given: Mapping[str, Any]) -> str:
+    """The `jumok check` for the data of these settings."""
+    if corpora := given.get("data.corpora"):
+        valid = [word for one in given.get("data.valid_corpora", ()) for word in ("--valid-data", one)]
+        return f"jumok check {join([word for one in corpora for word in ('--data', one)] + valid)}"
+    setting = {key.removeprefix("data."): str(value) for key, value in given.items() if value != ""}
+    if "name" in setting:
+        return f"jumok check --data {setting['name']}"
+    words = [setting["source"], *([setting["target"]] if "target" in setting else [])]
+    if "valid_source" in setting:
+        words += ["--valid", setting["valid_source"], setting.get("valid_target", "")]
+    for name in ("images", "columns"):
+        words += [f"--{name}", setting[name]] if name in setting else []
+    return f"jumok check {join(words)}"
 
 
 def plan_lines(plan: Plan, *, verbose: bool = False) -> list[str]:
@@ -143,11 +170,15 @@ def write_line(line: str) -> None:
     sys.stderr.flush()
 
 
-def printing() -> "RunCallbacks":
-    """Callbacks that write the plan, where the run is, and a line for each event."""
+def printing(given: Mapping[str, Any]) -> "RunCallbacks":
+    """Callbacks that write what is wrong with the data, the plan, where the run is, and its events."""
     from jumok.run.train import RunCallbacks
 
     ends, spaced = {"steps": 1, "limit": 0.0}, SpacedLines()
+
+    def on_data(report: CheckReport) -> None:
+        for line in data_lines(report, given):
+            write_line(line)
 
     def on_plan(plan: Plan) -> None:
         for line in plan_lines(plan):
@@ -164,4 +195,4 @@ def printing() -> "RunCallbacks":
         if line and spaced.due(event):
             write_line(line)
 
-    return RunCallbacks(on_plan=on_plan, on_start=on_start, on_event=on_event)
+    return RunCallbacks(on_data=on_data, on_plan=on_plan, on_start=on_start, on_event=on_event)

@@ -164,7 +164,7 @@ def train(  # noqa: PLR0913  each has a default
     folder = Path(out) if out else default_folder(given)
     request = RunRequest(given=given, out=folder, fresh=fresh, device=device)
     shown = not quiet and callbacks is None and is_first_here()
-    done = run(request, callbacks or (printing() if shown else RunCallbacks()))
+    done = run(request, callbacks or (printing(given) if shown else RunCallbacks()))
     if shown:
         write_line(end_line(done))
     return done

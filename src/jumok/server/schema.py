@@ -72,6 +72,17 @@ class LanguageFields(RequestBody):
     )
 
 
+def several(draws: int) -> int:
+    if draws == 1:
+        raise PydanticCustomError("single_draw", "a single draw is typical of itself: give 0, or 2 and more")
+    return draws
+
+
+Draws = Annotated[
+    int, Field(ge=0, json_schema_extra={"not": {"const": 1}}), AtMost("mbr"), AfterValidator(several)
+]
+
+
 class SearchFields(LanguageFields):
     """How to search; what is not given is as the model's folder says."""
 
@@ -90,7 +101,9 @@ class SearchFields(LanguageFields):
     seed: Annotated[int, Field(ge=0, le=(1 << 53) - 1)] | None = Field(
         None, description="A whole number that every reader of JSON keeps exactly."
     )
-    mbr: Annotated[int, Field(ge=0), AtMost("mbr")] | None = None
+    mbr: Draws | None = Field(
+        None, description="0, or so many draws of which the most typical one is the answer."
+    )
     utility: Utility | None = None
     ban: Phrases | None = None
     require: Phrases | None = None

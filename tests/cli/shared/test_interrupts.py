@@ -16,7 +16,8 @@ SCRIPT = """
 import ctypes, signal, sys, threading, time
 from jumok.cli.shared.interrupts import interruptible
 
-with interruptible(lambda: "ended at step 7", grace=float(sys.argv[2])) as got:
+begun = sys.argv[1] != "early"
+with interruptible(lambda: "ended at step 7", grace=float(sys.argv[2]), begun=lambda: begun) as got:
     if sys.argv[1] == "stuck":  # in C, where Python calls no handler; the other thread gets the signal
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     print("ready", file=sys.stderr, flush=True)
@@ -24,7 +25,7 @@ with interruptible(lambda: "ended at step 7", grace=float(sys.argv[2])) as got:
         ctypes.CDLL(None).sleep(600)
     if sys.argv[1] == "held":  # an exit waits for other threads
         threading.Thread(target=time.sleep, args=(600,)).start()
-    while sys.argv[1] in ("deaf", "held") or not got:
+    while sys.argv[1] in ("deaf", "held", "early") or not got:
         time.sleep(0.01)
 print("saved", file=sys.stderr, flush=True)
 sys.exit(128 + got[0])
@@ -56,6 +57,16 @@ def test_one_signal_is_told_and_then_obeyed(number: signal.Signals) -> None:
         assert said(process) == FINISHING.format(number.name, "10m00s")
         assert said(process) == "saved\n"
         assert process.wait(60) == 128 + number
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_before_the_work_has_begun_one_signal_ends_it(number: signal.Signals) -> None:
+    """There is no step to finish, and nothing to save."""
+    with started("early", 600) as process:
+        process.send_signal(number)
+        assert said(process) == f"{number.name}: ended at step 7\n"
+        assert process.wait(60) == 128 + number
+        assert said(process) == ""
 
 
 @pytest.mark.parametrize("kind", ["deaf", "stuck", "held"])

@@ -131,6 +131,16 @@ def test_so_are_too_many_bytes(desk: DocumentDesk, translator: Translator, gate:
     assert desk.bytes() > len(b"a man")
 
 
+def test_a_document_may_take_the_last_byte_there_is(desk: DocumentDesk) -> None:
+    with desk.arriving(LIMITS.documents_bytes) as folder:
+        assert folder.is_dir()
+    with (
+        pytest.raises(Problem, match="as many documents as it can keep"),
+        desk.arriving(LIMITS.documents_bytes + 1),
+    ):
+        pytest.fail("there was room")
+
+
 def test_one_at_a_time(desk: DocumentDesk, translator: Translator, gate: DocumentGate) -> None:
     first, second = put(desk, translator), put(desk, translator)
     wait_until(lambda: gate.waiting == 1)

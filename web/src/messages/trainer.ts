@@ -90,6 +90,7 @@ export const trainer = {
   kind_blank_both: ["Blank lines; left out", "빈 줄이어서 제외됨"],
   kind_odd_length: ["One side is much longer than usual", "한쪽이 유난히 김"],
   kind_long_line: ["Very long lines", "아주 긴 줄"],
+  kind_unrelated: ["Pairs that do not belong together", "서로 짝이 아닌 문장쌍"],
   kind_strangers: ["Pairs that do not seem to belong together", "짝이 아닌 것 같은 문장쌍"],
   kind_foreign: ["Lines that may be in another language", "다른 언어일 수 있는 줄"],
   kind_misread: ["Text read in the wrong encoding", "인코딩이 잘못된 글"],

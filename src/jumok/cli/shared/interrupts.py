@@ -21,13 +21,18 @@ Words = Callable[[], str]
 
 @contextmanager
 def interruptible(
-    ended: Words = lambda: f"ended; {AGAIN}", *, speaks: bool = True, grace: float = GRACE
+    ended: Words = lambda: f"ended; {AGAIN}",
+    *,
+    speaks: bool = True,
+    grace: float = GRACE,
+    begun: Callable[[], bool] = lambda: True,
 ) -> Iterator[list[int]]:
     """A list that gets the signal's number on Ctrl-C or SIGTERM, for whoever looks at it between two steps.
 
     A second signal, or the end of `grace`, ends the process as kill -9 would, which loses no more than what
-    came after the last checkpoint; `ended` says so. Python calls handlers only between two of its own
-    instructions, so it is a thread that speaks and counts the seconds, however long a call of C takes.
+    came after the last checkpoint; `ended` says so. So does the first before the work has `begun`. Python
+    calls handlers only between two of its own instructions, so it is a thread that speaks and counts the
+    seconds, however long a call of C takes.
     """
     got: list[int] = []
     spoken = Event()
@@ -36,7 +41,7 @@ def interruptible(
 
     def handle(number: int, _frame: object) -> None:
         got.append(number)
-        if len(got) > 1:
+        if len(got) > 1 or not begun():
             raise SystemExit(128 + got[0])
 
     def watch() -> None:
@@ -44,7 +49,9 @@ def interruptible(
         if first is None:
             return
         name = signal.Signals(first).name
-        if speaks:
+        if speaks and not begun():
+            say(f"{name}: {ended()}")
+        elif speaks:
             say(f"{name}: finishing the step and saving, {duration(grace)} at most; once more ends at once")
         second = next_signal(heard, grace)
         if second is None:
