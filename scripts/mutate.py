@@ -87,7 +87,7 @@ class Map:
         self.rooms = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
         for room in self.rooms.values():
             room["times"] = dict(room["tests"])
-        self.modules = sorted({name for room in self.rooms.values() for name in room["modules"]} or LIBRARIES)
+        self.modules = sorted({name for room in self.rooms.values() for name in room["modules"]} | LIBRARIES)
 
     def tests(self, file: str, lines: Iterable[int]) -> dict[str, float]:
         """The tests that run one of these lines of a file of the package, with their seconds."""

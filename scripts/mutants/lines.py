@@ -18,6 +18,7 @@ except ImportError:
 STANDARD = set(sys.stdlib_module_names) | {
     "jumok",
     "tests",
+    "hypothesis",  # its plugin must be first to open its storage
     "coverage",
     "triton",
     "conftest",
