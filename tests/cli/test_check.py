@@ -212,6 +212,7 @@ def test_units_are_called_by_their_name_and_cleaned_as_objects(
     assert "unit 3\n                   unit 3 repeats unit 1\n" in out
     assert "info             1 not translated yet\n                   unit 4\n" in out
     assert "cleaned copy: a.clean.jsonl" in out
+    assert out.endswith("  written as objects with the keys en and de, and nothing else\n")
     assert Path("a.clean.jsonl").read_text() == '{"en": "one", "de": "eins"}\n{"en": "two", "de": "zwei"}\n'
 
 

@@ -170,6 +170,8 @@ def _print_cleaned(cleaned: "CleanedCopy") -> None:
     click.echo(f"cleaned copy: {' '.join(cleaned.files)}")
     click.echo(f"  {cleaned.kept:,} pairs kept, {cleaned.changed:,} of them with characters put right")
     click.echo(f"  dropped: {dropped or 'none'}")
+    if cleaned.keys:
+        click.echo(f"  written as objects with the keys {' and '.join(cleaned.keys)}, and nothing else")
 
 
 def _verdict(report: "CheckReport") -> str:

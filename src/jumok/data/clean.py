@@ -36,9 +36,11 @@ class CleanedCopy:
     changed: int
     """Pairs kept with other characters: strays left out, or text read again."""
     dropped: dict[str, int]
+    keys: tuple[str, ...] = ()
+    """Those of the objects that were written; what else an object held is left out. None of lines of text."""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"files": list(self.files)}
+        return asdict(self) | {"files": list(self.files), "keys": list(self.keys)}
 
 
 def fix(
@@ -93,7 +95,7 @@ def fix(
             progress("clean", reader.lines[0], train.lines[0])
     progress("clean", train.lines[0], train.lines[0])
     unread = {finding.kind: finding.count for finding in reader.notes.findings()}
-    return CleanedCopy(files, kept, changed, unread | dropped)
+    return CleanedCopy(files, kept, changed, unread | dropped, keys)
 
 
 def clean_names(corpus: Corpus, *, force: bool = False) -> tuple[str, ...]:
