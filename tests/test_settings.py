@@ -295,11 +295,6 @@ def test_a_value_may_hold_an_equals_sign() -> None:
     assert read_words(["data.source=a=b"]) == {"data.source": "a=b"}
 
 
-def test_a_setting_that_is_given_twice_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"--set gives training\.lr twice\n  leave one of them out"):
-        read_words(["training.lr=1e-3", "training.lr=2e-3"])
-
-
 def test_a_word_without_equals_sign_shows_how() -> None:
     with pytest.raises(ConfigError) as caught:
         read_words(["training.lr"])

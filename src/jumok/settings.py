@@ -151,7 +151,7 @@ def read_toml(path: str | Path) -> Flat:
 
 
 def read_words(words: tuple[str, ...] | list[str]) -> Flat:
-    """`a.b=v` words: the value is read as TOML, and as plain text where it is none."""
+    """`a.b=v` words: the value is read as TOML, and as plain text where it is none. A later word wins."""
     flat: Flat = {}
     for word in words:
         key, equals, text = word.partition("=")
@@ -159,10 +159,7 @@ def read_words(words: tuple[str, ...] | list[str]) -> Flat:
             raise ConfigError(
                 f"--set takes name=value, not {word!r}", hint="for example --set training.lr=1e-3"
             )
-        name = key.strip()
-        if name in flat:
-            raise ConfigError(f"--set gives {name} twice", hint="leave one of them out")
-        flat[name] = _value(text.strip())
+        flat[key.strip()] = _value(text.strip())
     check_names(flat, "given by --set")
     return flat
 
