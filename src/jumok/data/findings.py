@@ -77,8 +77,8 @@ KINDS: dict[str, Kind] = {
     "unrelated": Kind(
         "error",
         "pairs that do not belong together",
-        "is one side in another order, or far out of step? This is right only where no word of a source has its "
-        "own in the target, as in a chat or a sum; --fix cannot repair it",
+        "is one side in another order, or far out of step? This is right only where no word of a source has "
+        "its own in the target, as in a chat or a sum; --fix cannot repair it",
     ),
     "foreign": Kind(
         "warning",
