@@ -113,6 +113,14 @@ def test_options_that_cannot_work_are_named(settings: dict[str, Any], said: str,
     assert (found.value.message, found.value.hint) == (said, hint)
 
 
+@pytest.mark.parametrize("share", [1.0, 1.5])
+@pytest.mark.parametrize("kind", get_args(ModelConfig))
+def test_not_everything_can_be_dropped(kind: type[ModelConfig], share: float) -> None:
+    with pytest.raises(ConfigError, match=rf"model\.dropout={share} cannot work"):
+        kind(dropout=share)
+    assert kind(dropout=0.99).dropout == 0.99
+
+
 def test_buckets_matter_only_to_relative_positions() -> None:
     assert TransformerConfig(buckets=3, max_distance=1).buckets == 3
     assert TransformerConfig(positions="relative", buckets=4, max_distance=3).placing == "relative"
@@ -143,6 +151,8 @@ def test_settings_have_an_end(key: str, most: int) -> None:
     build = partial(kinds.get(section, model), **{"beam": most} if name == "n_best" else {})
     if name == "heads":
         build = partial(build, width=65_536 // most * most)
+    if name == "buckets":  # the limit itself must be of use
+        build = partial(build, positions="relative", max_distance=MOST["model.max_distance"])
     assert getattr(build(**{name: most}), name) == most
     for value, said in ((most + 1, str(most + 1)), (10**4000, "…")):
         with pytest.raises(ConfigError) as found:

@@ -1,5 +1,6 @@
 """Our matrix products and torch's agree, in float32 and with factors rounded to bfloat16."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -116,6 +117,14 @@ def test_what_does_not_fit_together_is_refused(*, bf16: bool) -> None:
         multiply(a, a.t(), bias=torch.ones(8)[::2])
     with pytest.raises(ValueError, match="strides that do not fit"):
         multiply(a, a.t(), out=torch.empty(4, 4).t())
+
+
+@pytest.mark.parametrize(("level", "kinds"), [(0, []), (1, [False]), (2, [False, True])])
+def test_a_cpu_has_no_products_those_of_float32_or_those_of_bfloat16_too(
+    level: int, kinds: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "_functions", lambda: SimpleNamespace(jm_product_level=lambda: level))
+    assert [bf16 for bf16 in (False, True) if has_products(bf16=bf16)] == kinds
 
 
 def test_torch_computes_where_ours_cannot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """A folder is whole or every fault is named; nothing outside of it is ever read."""
 
+import errno
 import hashlib
 import json
 import os
@@ -79,6 +80,16 @@ def test_reading_a_damaged_file_says_what_to_do(folder: Path) -> None:
     assert caught.value.code == "damaged"
     with pytest.raises(ModelError, match="optimizer.safetensors is missing"):
         read_file(folder, "optimizer.safetensors")
+
+
+def test_a_disk_that_fails_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path, size: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("jumok.checkpoint.manifest.check_memory", fail)
+    with pytest.raises(ModelError, match=r"README\.md cannot be read: Input/output error") as caught:
+        read_file(folder, "README.md")
+    assert caught.value.code == "damaged"
 
 
 def test_links_pipes_and_folders_are_not_read(folder: Path) -> None:

@@ -103,8 +103,9 @@ def test_torch_waits_for_who_reads_the_page(
     wait_until(lambda: imported == ["torch"])
 
 
-def test_what_is_imported_for_good_is_not_looked_through() -> None:
+def test_what_is_imported_for_good_is_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
     before = gc.get_freeze_count()
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
     try:
         import_for_good("colorsys")
         assert "colorsys" in sys.modules

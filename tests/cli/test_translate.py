@@ -349,7 +349,7 @@ def test_bad_bytes_are_found_before_the_work_begins(folder: Path, tmp_path: Path
 def command(*args: str) -> "subprocess.Popen[bytes]":
     code = "import sys; from jumok.cli.main import main; main(sys.argv[1:])"
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": ""}  # which would flush by itself
     return subprocess.Popen([sys.executable, "-c", code, "translate", *args], env=env, **streams)
 
 

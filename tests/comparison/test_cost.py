@@ -1,5 +1,6 @@
 """Cost against length."""
 
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from jumok.comparison.cost import (
     kept_bytes,
     measure_growth,
     peak_of,
+    time_of_pass,
     update_peak,
     weight_bytes,
 )
@@ -49,6 +51,12 @@ def test_measured_figures_stand_beside_the_formula(arch: str) -> None:
     assert all(ms > 0 for ms in found["ms"])
     assert found["ms_fit"] == f"n^{found['exponents']['ms']:.2f}"
     assert "2·T·D·V" in found["formula"]
+
+
+def test_a_pass_takes_a_part_of_the_time_in_which_it_is_repeated() -> None:
+    began = time.perf_counter()
+    ms = time_of_pass(small_rnn(), 8)
+    assert 0 < 2 * ms < 1000 * (time.perf_counter() - began)  # two passes or more took the median or more
 
 
 @pytest.mark.parametrize("arch", CONFIGS)

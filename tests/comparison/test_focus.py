@@ -18,6 +18,7 @@ from jumok.comparison.focus import (
     summed_up,
 )
 from jumok.decoding.translator import Translator, load
+from jumok.errors import LimitError
 from jumok.explain.capture import Captured
 
 PAIRS = [
@@ -104,6 +105,17 @@ def test_shares_add_to_one_for_each_token(luong: Translator) -> None:
 
 def test_nothing_to_ask_about(luong: Translator) -> None:
     assert measure_influence(luong, [("", "x"), ("x", "")]) is None
+
+
+def test_a_source_too_long_for_influence_has_none(luong: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*asked: object, **options: object) -> None:
+        raise LimitError("too many words")
+
+    monkeypatch.setattr(focus, "influence", refuse)
+    shares, distance = shares_of(luong, *PAIRS[0])
+    assert shares.shape == distance.shape == shares_of(luong, "", "x")[0].shape
+    assert not len(shares)
+    assert measure_influence(luong, PAIRS) is None
 
 
 def test_numbers_spread_evenly() -> None:

@@ -17,7 +17,6 @@ from jumok.config import Arch, TransformerConfig
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import Translator, load
 from jumok.models.cost import parameters
-from jumok.progress import silent
 from jumok.run.train import RunCallbacks, RunRequest, run
 from tests.data.pictures import write_pictures
 from tests.run.test_pictures import settings
@@ -133,7 +132,9 @@ def test_the_slow_ones_are_no_slower_than_the_slowest(monkeypatch: pytest.Monkey
     found: Any = SimpleNamespace(sources=["a", "b", "c"], speed=SimpleNamespace(sentences_per_s=1.0))
     found.speed.target_tokens_per_s = 1.0
     translator: Any = SimpleNamespace(translate=lambda text, sentences: text)
-    alone = measure.speed_of(translator, found, silent)["ms_per_sentence"]
+    told: list[Any] = []
+    alone = measure.speed_of(translator, found, lambda *said: told.append(said))["ms_per_sentence"]
+    assert told == [("one at a time", done, 3) for done in (1, 2, 3)]
     assert alone["median"] == 2000
     assert 2000 < alone["p95"] <= 9000
 

@@ -134,6 +134,12 @@ def test_dates_have_settings_of_their_own_and_the_user_the_last_word(name: str) 
     assert "training.metric" not in given_for("rnn", {"data.name": "homeassistant-ko-en"}, ARCHS)
 
 
+@pytest.mark.parametrize("name", TUNED)
+@pytest.mark.parametrize("often", ["training.validate_every", "training.save_every"])
+def test_the_last_update_of_dates_is_validated_and_saved_like_those_before(name: str, often: str) -> None:
+    assert TUNED[name].steps % int(str(TUNED[name].common[often])) == 0
+
+
 @pytest.mark.parametrize("name", ["", *TUNED])
 def test_both_recurrent_ones_have_the_same_encoder_and_positions_are_waves(name: str) -> None:
     data = {"data.name": name} if name else {}

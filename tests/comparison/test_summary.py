@@ -98,6 +98,15 @@ def test_no_claim_where_chance_could_have_made_it(whole: dict[str, Any]) -> None
     assert sentences(report, "No difference beyond chance, in exact match: transformer no-scale")
 
 
+def test_what_was_not_tested_is_no_difference(whole: dict[str, Any]) -> None:
+    report = copy.deepcopy(whole)
+    report["pairs"] = []
+    assert not sentences(report, "Better")
+    assert not sentences(report, "Worse, in")
+    (said,) = sentences(report, "No difference beyond chance")
+    assert said.endswith("transformer no-scale against transformer (not tested).")
+
+
 @pytest.mark.parametrize(
     ("falls", "text"),
     [

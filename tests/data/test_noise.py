@@ -23,6 +23,14 @@ def test_what_is_left_are_words_of_the_sentence_near_their_places(words: list[st
         assert abs(before.index(word) - place) <= NEAR + blanks
 
 
+def test_words_move_by_up_to_three_places_as_in_the_paper() -> None:
+    """Lample et al. 2018: |σ(i) - i| <= k, and k is 3."""
+    words = list("abcdefgh")
+    found = [noisy(" ".join(words), seed).split(" ") for seed in range(400)]
+    whole = [text for text in found if sorted(text) == words]  # nothing was dropped or masked
+    assert max(abs(text.index(word) - place) for text in whole for place, word in enumerate(words)) == 3
+
+
 def test_about_as_much_as_it_says() -> None:
     text = " ".join(map(str, range(50)))
     shares = [sum(word != BLANK for word in noisy(text, seed).split(" ")) / 50 for seed in range(200)]

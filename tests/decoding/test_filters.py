@@ -223,6 +223,13 @@ def test_filters_change_no_score(bench, seed) -> None:
     assert answer.log_probs == pytest.approx(bench.own_log_probs(model, memory, 0, answer), abs=1e-6)
 
 
+@pytest.mark.parametrize("text", ["é", "က", "가", "\uffff", "𐀀", "👍", "\U000fffff"])
+def test_after_any_beginning_of_a_character_it_may_go_on(text) -> None:
+    usual, data = WholeCharacters(), text.encode()
+    assert all(usual.may_be_inside(FIRST_BYTE + byte) for byte in data[:-1])
+    assert not any(usual.may_be_inside(token) for token in (EOS, FIRST_BYTE + 0x7F, FIRST_BYTE + 0x100))
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     tokens=st.lists(st.integers(4, 320), min_size=2, max_size=5),

@@ -1,4 +1,6 @@
 import logging
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -21,6 +23,37 @@ def test_where_nothing_can_be_captured_the_work_is_done_with_one_notice(
     assert len(graphs) == 0
     graphs.clear()
     assert graphs.off  # it would fail again
+
+
+class TapeGraph:
+    """What stands for a CUDA graph: it notes when it is recorded and when it is played."""
+
+    def __init__(self, tape: list[str]) -> None:
+        self.tape = tape
+
+    def capture_begin(self, **how: object) -> None:
+        self.tape.append("begin")
+
+    def capture_end(self) -> None:
+        self.tape.append("end")
+
+    def replay(self) -> None:
+        self.tape.append("replay")
+
+
+def test_what_was_captured_is_played_from_the_second_time_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    tape = list[str]()
+    stream = SimpleNamespace(wait_stream=lambda other: None)
+    monkeypatch.setattr("torch.cuda.CUDAGraph", lambda: TapeGraph(tape))
+    monkeypatch.setattr("torch.cuda.graph_pool_handle", lambda: "pool")
+    for name in ("Stream", "current_stream"):
+        monkeypatch.setattr(f"torch.cuda.{name}", lambda: stream)
+    monkeypatch.setattr("torch.cuda.stream", nullcontext)
+    graphs = Graphs()
+    for _ in range(3):
+        graphs.run("add", lambda: tape.append("work"))
+    assert tape == ["work", "begin", "work", "end", "replay", "replay"]
+    assert len(graphs) == 1
 
 
 @pytest.mark.gpu

@@ -90,6 +90,11 @@ def test_the_first_marks_are_found_in_order() -> None:
     assert first_places(marks, 2).tolist() == [[1, 3], [0, 0], [0, 0]]
 
 
+def test_a_slot_has_room_for_two_answers_of_each_beam() -> None:
+    slots = Slots.make(4, 3, CPU)
+    assert slots.scores.shape == slots.origins.shape == slots.ends.shape == (4, 6)
+
+
 def test_slots_can_be_kept_and_started_again() -> None:
     slots = Slots.make(4, 2, CPU)
     slots.start(torch.tensor([3, 5, 7]), penalties(9, 1.0, CPU))

@@ -279,6 +279,8 @@ def test_the_best_reference_counts() -> None:
         [0, 3],
         [1, 4],
     ]  # a quarter is less than a third
+    # three edits of four symbols are less than one of one
+    assert metrics.edit_rate("per", ["K"], [("T", "K AE T S")]).rows.tolist() == [[3, 4]]
     assert metrics.edit_rate("cer", ["abc"], [("xbc", "abd", "abc")]).value == 0
     for name, texts in (
         ("rouge1", ("c d", "a c")),

@@ -1,5 +1,7 @@
 """Attention with its labels: exact numbers, whole words, nothing hidden."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from jumok.config import LuongConfig, RnnConfig, TextConfig, TransformerConfig
 from jumok.edits import Kind
 from jumok.errors import ConfigError
 from jumok.explain.attention import Attention, Attentions, attention_of
+from jumok.explain.heatmap import cells
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
 from jumok.models.sentences import Sentences
@@ -102,6 +105,13 @@ def test_show_folds_special_pieces_and_says_so() -> None:
     assert found.show(layer=None, head=0).startswith("cross · mean of 1 layers · head 1 · tokens")
 
 
+@pytest.mark.parametrize("tokens", [97, 98])
+def test_a_picture_fits_100_cells_unless_told_otherwise(tokens: int) -> None:
+    found = Attention("cross", ("x",) * tokens, ("y",), np.full((1, 1, 1, tokens), 1 / tokens))
+    assert max(map(cells, found.show().splitlines()[1:3])) <= 100
+    assert max(map(cells, found.show(width=101).splitlines()[1:3])) == tokens + 3  # in one piece
+
+
 def test_show_without_a_single_piece_is_only_a_title() -> None:
     assert Attention("cross", ("</s>",), ("</s>",), np.ones((1, 1, 1, 1))).show() == (
         "cross · layer 1 · one head · tokens"
@@ -137,6 +147,17 @@ def test_numbers_cannot_be_overwritten(model: Seq2Seq, tokenizers: Tokenizers) -
         with pytest.raises(ValueError, match="read-only"):
             one.weights[0, 0, 0, 0] = 1
     assert repr(found) == f"Attention(cross, 2 × 3 × 11 × {len(TEXT) + 1}, tokens)"
+
+
+def test_stages_are_those_of_the_last_layer_unless_told_otherwise() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def find(layer: int, head: int) -> Any:
+        asked.append((layer, head))
+
+    found = Attention("cross", ("a",), ("b",), np.ones((2, 1, 1, 1)), find=find)
+    found.stages()
+    assert asked == [(-1, 0)]  # like `pick` and `show`
 
 
 def test_merged_weights_have_no_stages(model: Seq2Seq, tokenizers: Tokenizers) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from jumok.explain.capture import IN_ORDER
-from jumok.explain.documents import BeamDocument, KindSize, Manifest, TraceDecode, TraceStep
+from jumok.explain.documents import BeamDocument, KindSize, Manifest, TraceDecode, TraceStep, TraceToken
 from jumok.explain.trace import open_trace
 
 OLD = Path(__file__).parents[1] / "fixtures" / "run-0.1"
@@ -43,6 +43,14 @@ def test_a_key_that_is_left_out_is_never_null() -> None:
     assert "copied" not in schema["required"]
     with pytest.raises(ValidationError):
         TraceStep.model_validate({**step, "copied": 1.5})
+
+
+def test_a_byte_is_any_of_256() -> None:
+    token = {"i": 0, "id": 4, "text": "<00>", "piece": "<00>", "type": "byte", "span": (0, 1), "word": 0}
+    assert [TraceToken.model_validate({**token, "byte": byte}).byte for byte in (0, 255)] == [0, 255]
+    for byte in (-1, 256):
+        with pytest.raises(ValidationError, match="byte"):
+            TraceToken.model_validate({**token, "byte": byte})
 
 
 def test_a_model_has_at_least_one_layer_and_a_head_and_a_text_may_have_no_token() -> None:

@@ -15,7 +15,7 @@ from jumok.backends.torch import TorchBackend
 from jumok.config import LuongConfig, RnnConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
-from jumok.explain.gradients import MOST_PARAMETERS, gradients
+from jumok.explain.gradients import MOST_PARAMETERS, check_lengths, gradients
 from jumok.explain.ops import mask_edge
 from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import BOS, EOS
@@ -119,6 +119,12 @@ def test_a_picture_has_a_gradient_at_every_patch() -> None:
 def test_what_cannot_be_measured_is_said(transformer: Translator, options: dict, message: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(ConfigError, match=message):
         gradients(transformer, TEXT, TARGET, **options)
+
+
+def test_sixteen_lengths_may_be_asked_for_at_once() -> None:
+    check_lengths(TEXT, range(1, 17))
+    with pytest.raises(ConfigError, match="there are 17 lengths"):
+        check_lengths(TEXT, range(1, 18))
 
 
 def test_neither_side_may_be_too_long(transformer: Translator) -> None:

@@ -63,6 +63,25 @@ def test_shades_of_256_colours_grow_lighter() -> None:
     assert light == sorted(light)
 
 
+def test_shades_of_256_colours_are_neighbours_in_the_cube() -> None:
+    """No channel jumps from one shade to the next, so none stands out from the row."""
+    cube = [[(shade - 16) // size % 6 for size in (36, 6, 1)] for shade in SHADES_256[1:] if shade]
+    assert np.abs(np.diff(cube, axis=0)).max() == 1
+
+
+# matplotlib's map at each ninth, as plotly publishes it. Ours begins darker, and is straight between sixths.
+PLASMA = ("0d0887", "46039f", "7201a8", "9c179e", "bd3786", "d8576b", "ed7953", "fb9f3a", "fdca26", "f0f921")
+
+
+@pytest.mark.parametrize("ninths", range(2, 10))
+def test_true_colours_are_those_of_plasma(ninths: int) -> None:
+    """The square root of a weight is the place in the map."""
+    painted = paint("x", (ninths / 9) ** 2, "truecolour")
+    found = np.array([int(number) for number in painted.split(";")[2:5]])
+    apart = np.abs(found - list(bytes.fromhex(PLASMA[ninths]))).max()
+    assert apart <= (0 if ninths % 3 == 0 else 12)
+
+
 def test_a_date_of_46_characters_fits_100_cells_as_a_picture() -> None:
     lines = heat_map(DATE, list("2016"), focused([33, 34, 35, 36], 46, 0.9)).splitlines()
     assert lines[0] == "   " + " ".join(DATE)

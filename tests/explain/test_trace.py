@@ -216,6 +216,14 @@ def test_a_file_may_hold_less_and_says_so(trace: Trace, tmp_path: Path) -> None:
         opened.tensor("enc_self.q", 0, 0)
 
 
+def test_what_no_reader_would_take_is_not_written(transformer: Translator, tmp_path: Path) -> None:
+    trace = make_trace(transformer, "나는")
+    trace.manifest["decode"]["score"] = float("nan")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        trace.save(tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
 def test_numbers_cannot_be_overwritten(trace: Trace, tmp_path: Path) -> None:
     opened = open_trace(trace.save(tmp_path / "x"))
     for one in (trace, opened):

@@ -97,7 +97,7 @@ def document_format(source: str, form: str | None) -> tuple[bool, str | None]:
     Lines of text are asked for by their forms, and are what `.txt` and unknown extensions hold; `json` is a
     form of lines, but of a .json file it is the format.
     """
-    known = by_suffix(Path(source)) if source and source != "-" else None
+    known = by_suffix(Path(source))
     if form == "json" and known is not None and known.name == "json":
         return True, "json"
     if form in LINES:
