@@ -11,12 +11,12 @@ from jumok.text.sentences import lay_out
 
 TEXTS = {
     "en": 'Mr. J. Smith paid $3.14. "Come!" he said. See www.x.com. U.S. forces left. It was 5 p.m. '
-    'Then she left. Is it? I know. "No?" Yes.',
+    'Then she left. Is it? I know. "No?" Yes. She lives at 5B. Rain fell.',
     "de": "Das ist z. B. Herr Dr. Müller. Er kam am 5. März 2020 an. Der Wert ist 3.14. Brot usw. "
     "Das ist alles. Es sind 5Dr. Brot ist da. Es sind 5 %. Brot fehlt. Ende!",
     "fr": "Attention ! Il vient. M. Dupont est là.",
     "ko": "그는 왔다. 정말? 네. 조지 W. 부시가 왔다. 2020. 3. 5.에 그랬다. 끝.",
-    "ja": "本当？はい。「行く。」と言った。彼は来た。",
+    "ja": "本当？はい。「行く。」と言った。「行く。」カメラだ。彼は来た。",
     "zh": "他来了。“你好”是什么？好!3个。对!A好!不",
     "ar": "وصل د. أحمد. هل أنت هنا؟ نعم.",
     "sv": "Tåget går kl. 14:30 i dag. Hon vet.",

@@ -74,6 +74,11 @@ def test_escaped_markup_is_markup(tmp_path: Path) -> None:
     assert found == MarkedText("A word here", (Tag(2, 6, "<b>", "</b>"),))
 
 
+def test_white_space_in_a_row_is_one_space_also_across_markup(tmp_path: Path) -> None:
+    assert one_string(tmp_path, "a  <b> b</b> c ").text == "a b c "
+    assert one_string(tmp_path, "a<b> b</b>\n c").text == "a b c"
+
+
 def test_entities_of_the_file_are_points(tmp_path: Path) -> None:
     string = '<string name="a">Open &app; now</string>'
     text = f'<!DOCTYPE resources [<!ENTITY app "Our App">]><resources>{string}</resources>'

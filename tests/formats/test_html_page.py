@@ -111,6 +111,10 @@ def test_encodings(tmp_path: Path) -> None:
     assert texts(FORMAT, path) == ["Grüße"]
     result = written(FORMAT, path, lambda _: MarkedText("안녕"))
     assert result == '<meta charset="iso-8859-1"><p>&#50504;&#45397;</p>'.encode("latin-1")
+    path.write_bytes(b'<meta charset="iso-8859-1"><p>\x93Ja\x94</p>')  # browsers read Windows' quotes
+    assert texts(FORMAT, path) == ["“Ja”"]
+    path.write_bytes('<meta charset="euc-kr"><p>안녕</p>'.encode("euc-kr"))
+    assert texts(FORMAT, path) == ["안녕"]
     path.write_bytes("<p>Grüße</p>".encode("latin-1"))
     with pytest.raises(DataError, match="the file is not UTF-8: byte 0xfc is no character\n.*line 1"):
         texts(FORMAT, path)

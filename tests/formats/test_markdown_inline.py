@@ -68,6 +68,12 @@ def test_a_link_keeps_how_it_is_closed() -> None:
     assert [tag.close for tag in run.marked.tags] == ["](u)", "][id]", "][c]", "][c]"]
 
 
+def test_html_around_markup_ends_where_it_ends() -> None:
+    (token,) = MarkdownIt("commonmark").parseInline("<b>**x** y</b> z")
+    (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)
+    assert run.marked == MarkedText("x y z", (Tag(0, 3, "<b>", "</b>"), Tag(0, 1, "**", "**")))
+
+
 def test_a_run_is_written_with_its_tags_and_other_words_for_its_pictures() -> None:
     (token,) = MarkdownIt("commonmark").parseInline("a **b** [![c](d)](e) ![f](g)")
     (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)

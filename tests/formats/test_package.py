@@ -38,6 +38,27 @@ def test_parts_that_nobody_walks_keep_bytes_order_dates_and_compression(tmp_path
             assert old.read(one) == new.read(other)
 
 
+def test_a_part_that_answers_may_make_longer_than_2_gib_has_room_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The places for its size are those of zip64, which are written before the part."""
+    path, listed = packed(tmp_path / "a.zip", {"part": b"data"}, zipfile.ZIP_STORED), zipfile.ZipFile.infolist
+    monkeypatch.setattr(module, "MOST_RATIO", 1 << 40)
+    for size, version in ((4, 20), (3 << 29, 45)):
+
+        def infolist(file: zipfile.ZipFile, size: int = size) -> list[zipfile.ZipInfo]:
+            (entry,) = listed(file)
+            entry.file_size = size
+            return [entry]
+
+        out = io.BytesIO()
+        with monkeypatch.context() as inside:
+            inside.setattr(zipfile.ZipFile, "infolist", infolist)
+            write_package(path, out, iter(()), lambda _: {})
+        with zipfile.ZipFile(out) as made:
+            assert (made.read("part"), made.getinfo("part").extract_version) == (b"data", version)
+
+
 def test_an_answer_too_many_is_an_error(tmp_path: Path) -> None:
     path = packed(tmp_path / "a.zip", {"a": b"x"})
     with pytest.raises(DataError, match="more answers than segments"):

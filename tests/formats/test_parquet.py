@@ -49,8 +49,21 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
         with pytest.raises(DataError, match="not a sound parquet file") as caught:
             list(read_parquet(str(path), "f"))
         assert (caught.value.hint, caught.value.code) == ("copy it again", "bad_parquet")
+        assert caught.value.where == "f"
     with pytest.raises(DataError, match="no column holds texts"):
         list(read_parquet(write(path, {"n": [1]}), "f"))
+
+
+def test_a_damaged_place_is_named_by_the_rows_before_it(tmp_path: Path) -> None:
+    options = {"row_group_size": 1_000, "compression": "none", "use_dictionary": False}
+    path = write(tmp_path / "a.parquet", {"t": ["text"] * 2_000}, **options)
+    place = parquet.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+    with open(path, "r+b") as file:
+        file.seek(place)
+        file.write(b"\xff" * 40)
+    with pytest.raises(DataError) as caught:
+        list(read_parquet(path, "f"))
+    assert caught.value.where == "f, after row 1,000"
 
 
 def test_a_file_that_grows_without_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,6 +74,13 @@ def test_notes_styles_places_and_entities_stay(tmp_path: Path) -> None:
     assert "<v Roger>SALT &amp; PEPPER.\n\n00:03.000 --> 00:04.000\nSECOND <c.loud>ONE</c>\nHERE.\n" in new
 
 
+@pytest.mark.parametrize("point", ["{\\an8}", "<00:01.500>"])
+def test_places_and_times_have_no_end(tmp_path: Path, point: str) -> None:
+    path = file(tmp_path, f"WEBVTT\n\n00:01.000 --> 00:02.000\n<i>Over {point}there.</i>\n", "a.vtt")
+    (segment,) = segments(VttFormat(), path)
+    assert segment.source == MarkedText("Over there.", (Tag(0, 11, "<i>", "</i>"), Tag(5, 5, point)))
+
+
 def test_a_short_answer_leaves_later_cues_without_text(tmp_path: Path) -> None:
     path = file(tmp_path, SRT)
     new = written(SrtFormat(), path, iter([MarkedText("Short"), None, None])).decode()

@@ -100,6 +100,7 @@ def test_what_stands_before_a_fault_is_given(tmp_path: Path) -> None:
         ("start", "b"),
         ("text", "y"),
     ]
+    assert b"".join(token.raw for token in found).startswith(b"<r><a>x</a><b>y")
 
 
 def test_a_tag_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

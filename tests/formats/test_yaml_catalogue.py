@@ -37,7 +37,7 @@ en:
   date: 2020-01-02
 """
 STRINGS = st.text(st.sampled_from("ab:#-'\"\n {}[],&*!|>%@`?é "), max_size=12)
-STYLES = ["", "'", '"', "|", ">"]
+STYLES = ["", "'", '"', "|", ">", "|2", ">2"]
 
 
 def test_values_change_and_all_else_stays(tmp_path: Path) -> None:
@@ -68,17 +68,25 @@ def test_any_answer_can_be_written_in_any_style(
 ) -> None:
     """As the value of a key among others, in a flow or on its own; YAML reads it as this text."""
     path = tmp_path_factory.mktemp("yaml") / "a.yml"
-    word = {"|": "|\n    words", ">": ">\n    words"}.get(style, f"{style}words{style}")
+    block = style.startswith(("|", ">"))
+    word = f"{style}\n    words" if block else f"{style}words{style}"
     path.write_text(f"a:\n  first: {word}\n  second: 2\n")
     text = text.strip()
     new = yaml.safe_load(written(YamlFormat(), path, iter([MarkedText(text)])))
     assert new["a"]["second"] == 2
     assert new["a"]["first"].rstrip("\n") == text
-    if style not in ("|", ">"):
+    if not block:
         path.write_text(f"a: [{word}, {{b: {word}}}]\n")
         assert yaml.safe_load(written(YamlFormat(), path, iter([MarkedText(text)] * 2))) == {
             "a": [text, {"b": text}]
         }
+
+
+@pytest.mark.parametrize("head", ["|", "|2", "|2-  # a note"])
+def test_a_block_stays_a_block(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "a.yml"
+    path.write_text(f"a: {head}\n  one\n  two\n")
+    assert written(YamlFormat(), path, iter([MarkedText("x\ny\n")])).decode() == f"a: {head}\n  x\n  y\n"
 
 
 @pytest.mark.parametrize(

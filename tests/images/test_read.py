@@ -62,6 +62,8 @@ def test_palettes_bits_and_sixteen_bits_are_read() -> None:
     assert (decode_picture(png(Image.new("1", (4, 4), 1)), 4, "x") == WHITE).all()
     deep = Image.fromarray(np.full((4, 4), 0x8000, dtype=np.uint16))
     assert (decode_picture(png(deep), 4, "x") == 128).all()
+    deeper = Image.fromarray(np.full((4, 4), 0x1_0000, dtype=np.int32))  # brighter than 16 bits can say
+    assert (decode_picture(png(deeper, "TIFF"), 4, "x") == WHITE).all()
 
 
 def test_what_is_transparent_is_white() -> None:

@@ -71,6 +71,19 @@ def test_what_a_tokenizer_json_may_not_have_is_refused(copied: Make) -> None:
         read_library(BroughtFolder(folder))
 
 
+@pytest.mark.parametrize(("named", "found"), [("<pad>", "<pad>"), (None, "<unk>")])
+def test_the_token_for_what_is_unknown_is_the_one_that_is_named(
+    copied: Make, named: str | None, found: str
+) -> None:
+    """Where none is, the one with the usual name."""
+    path = copied("bart") / "tokenizer.json"
+    said = json.loads(path.read_text(encoding="utf-8"))
+    said["model"]["unk_token"] = named
+    path.write_text(json.dumps(said), encoding="utf-8")
+    library, _ = read_library(BroughtFolder(path.parent))
+    assert library.unknown == list(library.tokens).index(found)
+
+
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
     folder = BroughtFolder(tmp_path)
     (tmp_path / "a.spm").write_bytes(b"no model")

@@ -1,11 +1,13 @@
 import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from jumok.checkpoint.manifest import verify_folder
+from jumok.checkpoint.contents import WEIGHTS
+from jumok.checkpoint.manifest import MANIFEST, verify_folder
 from jumok.errors import ModelError, RunError
 from jumok.importing.stored import Made, ready, zeros
 from jumok.importing.write import checked, write_model, write_weights
@@ -26,6 +28,21 @@ def test_the_file_is_what_the_library_reads(tmp_path: Path) -> None:
 def test_a_folder_is_whole_by_its_manifest(tmp_path: Path) -> None:
     write_model(tmp_path, {"README.md": b"text"}, {"a": zeros(3)}, silent)
     assert verify_folder(tmp_path) == []
+
+
+def test_everything_is_on_the_disk_and_the_names_come_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    write_model(tmp_path, {"README.md": b"text"}, {"a": zeros(3)}, silent)
+    assert synced == ["README.md", WEIGHTS, MANIFEST, tmp_path.name]
 
 
 def test_only_one_tensor_is_made_at_a_time(tmp_path: Path) -> None:

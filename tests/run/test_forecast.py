@@ -200,6 +200,11 @@ def test_a_forecast_that_holds_is_left_alone(planned: float) -> None:
     assert second_look(planned, speed=0.5) == []
 
 
+@pytest.mark.parametrize("planned", [5000 / 1.6, 5000 * 1.6])
+def test_a_forecast_that_is_wrong_by_more_than_half_is_corrected(planned: float) -> None:
+    assert len(second_look(planned, speed=0.5)) == 1
+
+
 def test_a_second_look_counts_from_the_fifth_second_to_the_fortieth() -> None:
     """The first seconds are those of a machine that warms up."""
     for seconds, rate in (((0, 5), 0), ((5, 10), 100), ((35, 40), 100), ((40, 60), 0)):

@@ -10,8 +10,9 @@ import pytest
 import jumok
 from jumok.config import ENDLESS
 from jumok.run.plan import Choice
-from jumok.run.report import SpacedLines, check_command, event_line, plan_lines
+from jumok.run.report import SpacedLines, check_command, event_line, kept_scores, plan_lines
 from jumok.run.train import RunCallbacks
+from jumok.training.log import JsonLines
 from tests.run.conftest import quick_settings
 
 TRAIN: dict[str, Any] = {
@@ -75,6 +76,17 @@ def test_reasons_of_a_plan_stand_in_a_column_of_their_own() -> None:
         f"  {'width 64':<21}  the data is small",
         "  lr 0.002 · warmup 400  it was measured",
     ]
+
+
+def test_old_pairs_are_scored_at_the_start_and_by_the_best_model(tmp_path: Path) -> None:
+    log = JsonLines(tmp_path / "metrics.jsonl")
+    for step, score, best in ((0, 30.0, True), (3, 25.0, True), (6, 28.0, True), (9, 20.0, False)):
+        log({"type": "valid", "step": step, "kept_bleu": score, "best": best})
+    log({"type": "valid", "step": 9, "kept_bleu": 40.0, "best": True, "averaged": [3, 6]})
+    log.close()
+    config = SimpleNamespace(training=SimpleNamespace(metric="bleu"))
+    done: Any = SimpleNamespace(config=config, folder=tmp_path)
+    assert kept_scores(done) == [(30.0, 28.0)]
 
 
 def test_other_events_have_no_line() -> None:

@@ -95,6 +95,23 @@ def test_a_model_of_far_fewer_pairs_is_a_beginning(trained: TrainedRun, tmp_path
     assert not is_beginning(replace(start, loaded=replace(start.loaded, info=imported)), 10**6)
 
 
+@pytest.mark.parametrize(("share", "warmup"), [(1, 2), (3, 10)])
+def test_a_short_run_rises_sooner_and_does_not_look_after_every_few_steps(
+    trained: TrainedRun, share: int, warmup: int
+) -> None:
+    """Of 40 steps a twentieth, or a fourth where the model is a beginning; a look after ten of them."""
+    start = read_start(str(trained.folder))
+    pairs = share * start.loaded.info["train_lengths"]["pairs"]
+    written = np.ones(pairs, np.uint64)
+    survey = Survey(pairs, 9 * pairs, 9 * pairs, 2 * pairs, 2 * pairs, 9, written, written)
+    given = {"model.arch": "luong", "model.width": 16, "text.kind": "char", "training.batch_tokens": 1000}
+    draft = PlanDraft({**given, "training.max_steps": 40})
+    choose_tuning(draft, start, CheckReport((survey,), ()), CPU)
+    assert is_beginning(start, pairs) is (share == 3)
+    chosen = draft.settings()
+    assert (chosen["training.warmup"], chosen["training.validate_every"]) == (warmup, 10)
+
+
 @pytest.mark.parametrize(
     ("pairs", "epochs"), [(4_999, 20), (5_000, 10), (49_999, 10), (50_000, 4), (499_999, 4), (500_000, 2)]
 )

@@ -11,6 +11,7 @@ ONE = {
     "sv": ["Tåget går den 5 mars kl. 14:30 från Malmö.", "Ta med t.ex. Bröd och bl.a. Ost."],
     "de": [
         "Das gilt z. B. Für Dr. Müller und Prof. Weiß.",
+        "Das gilt z. B. Der Frau.",
         "Am 5. März 2020 begann das 21. Jahrhundert nicht.",
         "Sie wohnt in der Langen Str. Nummer 5 und zahlt 3.14 Euro.",
         "„Komm!“, rief er.",
@@ -81,6 +82,8 @@ def test_lists_blank_lines_and_indentation_are_gaps() -> None:
 def test_a_number_alone_is_part_of_its_sentence() -> None:
     assert lay_out("5. März war gestern.", "de").sentences == ("5. März war gestern.",)
     assert lay_out("1. FC Köln\n\n7. Himmel", "de").sentences == ("1. FC Köln", "7. Himmel")
+    assert lay_out("4. Tor\nEnde\n5. März", "de").sentences == ("4. Tor", "Ende", "5. März")
+    assert lay_out("4. Tor\n5. März\nEnde", "de").sentences == ("Tor", "März", "Ende")  # neighbours
 
 
 def test_a_number_is_a_mark_of_a_list_where_no_language_writes_dates_so() -> None:

@@ -78,8 +78,9 @@ def test_back_through_attention_by_the_jacobian_of_softmax(models: dict[str, Mod
     stage = "decoder layer 2", "cross-attention: V"
     values = whole[stage][0] if arch == "transformer" else whole["memory", "H, seen at every step"]
     np.testing.assert_allclose(np.einsum("hd,hsd->hs", context.gradient, values), da, atol=1e-5)
-    named = {(one.stage, one.operation) for one in whole}
-    assert {(one.stage, one.operation) for one in (context, weights)} <= named
+    for one in (context, weights, scores):  # each has the name that the forward pass gives it
+        row = whole[one.stage, one.operation][0][..., found.token, :]
+        np.testing.assert_allclose(row.reshape(one.values.shape), one.values, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["W_out", "second"])

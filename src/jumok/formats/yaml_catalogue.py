@@ -142,13 +142,11 @@ def _alike(text: str, raw: str, event: yaml.ScalarEvent) -> str | None:
     return None
 
 
-def _block(text: str, raw: str, style: str) -> str | None:
+def _block(text: str, raw: str, style: str) -> str:
     """A block scalar: the head as it was, and lines with the indentation that it had."""
     head, _, body = raw.partition("\n")
     first = next((line for line in body.split("\n") if line.strip()), "")
     indent = first[: len(first) - len(first.lstrip(" "))]
-    if re.search(r"\d", head.split("#")[0]) or not indent:
-        return None
     end = "\r\n" if head.endswith("\r") else "\n"
     lines = (indent + line if line else "" for line in text.rstrip("\n").split("\n"))
     return head + "\n" + (end * (2 if style == ">" else 1)).join(lines) + raw[len(raw.rstrip("\r\n")) :]

@@ -157,6 +157,7 @@ def test_a_whole_number_may_be_written_with_a_point(client: httpx2.Client) -> No
     found = read_json(b"[1.0, 2e1, -3.0, 1.5, 9007199254740992.0, 1e300]")
     assert [type(one) for one in found] == [int, int, int, float, int, float]
     assert found == [1, 20, -3, 1.5, 2**53, 1e300]
+    assert json.dumps(read_json(b"[1e15, 1e23]")) == "[1000000000000000, 1e+23]"  # no digits that none gave
     body = b'{"texts": ["a"], "beam": 1.0, "max_len": 2e0, "top_p": 1.0}'
     answer = client.post("/v1/translate", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 200, answer.text

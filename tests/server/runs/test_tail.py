@@ -169,6 +169,15 @@ def test_what_is_no_flat_object_is_no_event(line: bytes) -> None:
     assert parse_event(line) is None
 
 
+def test_sixteen_lists_inside_each_other_are_read_and_no_more() -> None:
+    value: object = 1
+    for _ in range(16):
+        value = [value]
+    assert plain(value) == value
+    with pytest.raises(ValueError, match="too many lists and objects"):
+        plain([value])
+
+
 def test_odd_values_become_text() -> None:
     assert plain({1: Path("a")}) == {"1": "a"}
 

@@ -18,7 +18,7 @@ from tests.explain.seeing import picture, seeing
 from tests.server.conftest import HELD, HeldModel, Running, Serve, serving, wait_until
 
 from jumok.decoding.translator import Translator
-from jumok.errors import LimitError
+from jumok.errors import ConfigError, LimitError
 from jumok.explain import trace as trace_module
 from jumok.explain.manifest import build_manifest
 from jumok.explain.ops import mask_head
@@ -28,13 +28,21 @@ from jumok.server.analysis import CancelFlag
 from jumok.server.gates.limits import Limits
 from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
-from jumok.server.traces.build import Question, prepare
+from jumok.server.traces.build import Question, check_ids, prepare
 
 TEXT = "den 5 mars 2024 kl. 14:30"
 
 
 def post(client: httpx2.Client, **body: Any) -> httpx2.Response:
     return client.post("/v1/trace", json={"text": TEXT, **body})
+
+
+def test_ids_of_a_file_are_those_that_the_model_has() -> None:
+    limits = Limits(trace_tokens=3)
+    check_ids([0, 8, 0], 9, limits)
+    for wrong in ([-1], [9], [1] * 4):
+        with pytest.raises(ConfigError, match="ids that the model does not take"):
+            check_ids(wrong, 9, limits)
 
 
 def test_a_fingerprint_must_be_the_models(trio_client: httpx2.Client) -> None:
