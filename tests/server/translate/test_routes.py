@@ -1,14 +1,18 @@
 """`/v1/translate` and `/v1/score` over HTTP."""
 
+import asyncio
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
 import pytest
-from tests.decoding.conftest import TINY
+from tests.decoding.conftest import TINY, untrained
 from tests.server.conftest import Running, Serve
 
 from jumok.decoding.translator import Translator
+from jumok.server.gates.limits import Limits
+from jumok.server.translate.routes import ordered
 
 
 def translate(client: httpx2.Client, **body: Any) -> Any:
@@ -270,4 +274,22 @@ def test_only_what_takes_a_while_leaves_the_event_loop(
     monkeypatch.setattr("jumok.server.translate.routes.asyncio.to_thread", note)
     answer = translate(client, **body)
     assert len(answer["results"]) == len(body["texts"])
+    assert seen == aside
+
+
+@pytest.mark.parametrize(("own", "aside"), [(0, []), (2, ["make_order"])])
+def test_so_does_what_a_folder_asks_of_torch(
+    monkeypatch: pytest.MonkeyPatch, own: int, aside: list[str]
+) -> None:
+    seen: list[str] = []
+
+    async def note(function: Any, *args: Any) -> Any:
+        seen.append(function.__name__)
+        return function(*args)
+
+    monkeypatch.setattr("jumok.server.translate.routes.asyncio.to_thread", note)
+    served: Any = SimpleNamespace(translator=Translator(untrained(TINY["rnn"], no_repeat_ngram=own)))
+    services: Any = SimpleNamespace(limits=Limits())
+    order = asyncio.run(ordered(served, services, ["a man"], {}))
+    assert order.texts == ("a man",)
     assert seen == aside

@@ -75,7 +75,8 @@ async def ordered(
     """`make_order`, in a thread if it may take a while: the event loop has others to serve."""
     given = options.get("prefix") or ""
     read = sum(map(len, texts)) + sum(map(len, [given] if isinstance(given, str) else given))
-    brief = read <= BRIEF and not LONG_OPTIONS & {name for name in options if options[name]}
+    long = {name for name in LONG_OPTIONS if options.get(name)}
+    brief = read <= BRIEF and not (long or served.translator.config.decoding.no_repeat_ngram)
     asked = (served.translator, texts, options, services.limits)
     return make_order(*asked) if brief else await asyncio.to_thread(make_order, *asked)
 
