@@ -248,6 +248,16 @@ def test_a_warm_up_as_long_as_the_run_is_refused(schedule: str) -> None:
     assert make_plan(asked | {"training.warmup": 499}, found(), CPU).config.training.warmup == 499
 
 
+@pytest.mark.parametrize(("steps", "warmup"), [(1, 0), (2, 1), (25, 1), (50, 2)])
+def test_the_shortest_runs_have_a_warm_up_that_ends_before_they_do(steps: int, warmup: int) -> None:
+    """Also where the whole plan is given to another run, as a comparison does."""
+    asked = {"training.max_steps": steps}
+    planned = make_plan(asked, found(), CPU).config.training.warmup
+    assert planned == warmup
+    again = make_plan(asked | {"training.warmup": planned}, found(), CPU)
+    assert again.config.training.warmup == warmup
+
+
 def test_sgd_may_have_a_high_rate() -> None:
     assert (
         make_plan({"training.lr": 0.5, "training.optimizer": "sgd"}, found(), CPU).config.training.lr == 0.5

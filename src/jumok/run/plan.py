@@ -289,7 +289,7 @@ def choose_training(draft: PlanDraft, arch: Arch, found: Survey, machine: Machin
         choose("training.max_steps", steps, f"about {epochs} times through the data at most")
     steps = min(steps, draft.settings()["training.max_steps"])
     course = "the rate rises shortly, then falls in a line to zero at the end of the run"
-    choose("training.warmup", max(1, min(400, steps // 25)), course)
+    choose("training.warmup", min(steps - 1, max(1, min(400, steps // 25))), course)
     choose("training.schedule", "constant", course)
     choose("training.cooldown", 1.0, course)
     choose("training.lr", *fitting_rate(arch, draft.settings()))

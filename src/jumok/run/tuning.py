@@ -161,7 +161,7 @@ def choose_tuning(draft: PlanDraft, start: StartModel, report: CheckReport, mach
     steps = min(steps, draft.settings()["training.max_steps"])
     course = "a short rise, then a line to zero at the end of the run"
     rise = steps // (4 if is_beginning(start, found.usable) else 20)  # the whole rate needs a slower one
-    choose("training.warmup", max(1, min(100, rise)), course)
+    choose("training.warmup", min(steps - 1, max(1, min(100, rise))), course)
     choose("training.schedule", "constant", course)
     choose("training.cooldown", 1.0, course)
     choose("training.lr", *tuning_rate(draft, start, found.usable))
