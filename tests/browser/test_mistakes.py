@@ -37,7 +37,7 @@ def test_pasted_pairs_are_told_apart_and_lead_to_their_why(web: Watched, arch: s
     found(page)  # what was found is still there
     page.get_by_role("button", name=re.compile("Out of place")).click()
     page.locator(".cases").get_by_role("link", name="Attention").first.click()
-    expect(page.get_by_role("heading", name="Attention")).to_be_visible()
+    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
     wait_for(page, m=arch, v=None)
 
 
