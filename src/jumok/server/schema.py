@@ -72,14 +72,14 @@ class LanguageFields(RequestBody):
     )
 
 
-def several(draws: int) -> int:
+def not_a_single_one(draws: int) -> int:
     if draws == 1:
         raise PydanticCustomError("single_draw", "a single draw is typical of itself: give 0, or 2 and more")
     return draws
 
 
 Draws = Annotated[
-    int, Field(ge=0, json_schema_extra={"not": {"const": 1}}), AtMost("mbr"), AfterValidator(several)
+    int, Field(ge=0, json_schema_extra={"not": {"const": 1}}), AtMost("mbr"), AfterValidator(not_a_single_one)
 ]
 
 

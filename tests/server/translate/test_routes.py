@@ -244,6 +244,19 @@ def test_a_model_that_is_not_calibrated_says_so(client: httpx2.Client) -> None:
     assert answer.json()["detail"].startswith("the model has not been calibrated")
 
 
+@pytest.fixture
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of what leaves the event loop."""
+    seen: list[str] = []
+
+    async def note(function: Any, *args: Any) -> Any:
+        seen.append(function.__name__)
+        return function(*args)
+
+    monkeypatch.setattr("jumok.server.translate.routes.asyncio.to_thread", note)
+    return seen
+
+
 @pytest.mark.parametrize(
     ("body", "aside"),
     [
@@ -263,33 +276,17 @@ def test_a_model_that_is_not_calibrated_says_so(client: httpx2.Client) -> None:
     ],
 )
 def test_only_what_takes_a_while_leaves_the_event_loop(
-    client: httpx2.Client, monkeypatch: pytest.MonkeyPatch, body: dict[str, Any], aside: list[str]
+    client: httpx2.Client, in_threads: list[str], body: dict[str, Any], aside: list[str]
 ) -> None:
-    seen: list[str] = []
-
-    async def note(function: Any, *args: Any) -> Any:
-        seen.append(function.__name__)
-        return function(*args)
-
-    monkeypatch.setattr("jumok.server.translate.routes.asyncio.to_thread", note)
     answer = translate(client, **body)
     assert len(answer["results"]) == len(body["texts"])
-    assert seen == aside
+    assert in_threads == aside
 
 
 @pytest.mark.parametrize(("own", "aside"), [(0, []), (2, ["make_order"])])
-def test_so_does_what_a_folder_asks_of_torch(
-    monkeypatch: pytest.MonkeyPatch, own: int, aside: list[str]
-) -> None:
-    seen: list[str] = []
-
-    async def note(function: Any, *args: Any) -> Any:
-        seen.append(function.__name__)
-        return function(*args)
-
-    monkeypatch.setattr("jumok.server.translate.routes.asyncio.to_thread", note)
+def test_so_does_what_a_folder_asks_of_torch(in_threads: list[str], own: int, aside: list[str]) -> None:
     served: Any = SimpleNamespace(translator=Translator(untrained(TINY["rnn"], no_repeat_ngram=own)))
     services: Any = SimpleNamespace(limits=Limits())
     order = asyncio.run(ordered(served, services, ["a man"], {}))
     assert order.texts == ("a man",)
-    assert seen == aside
+    assert in_threads == aside
