@@ -125,6 +125,17 @@ def test_a_side_in_another_order_is_told_of_a_corpus_that_is_sorted_by_length(
     assert look((sources, targets)).strangers > 0.9
 
 
+@pytest.mark.parametrize(("alike", "said"), [(0.7, ""), (0.9, "source")])
+def test_less_than_nearly_all_as_good_as_others_of_like_length_is_no_sign(
+    korean_english: Sides, monkeypatch: pytest.MonkeyPatch, alike: float, said: str
+) -> None:
+    """In a dictionary, such as emoji and their names, words have no words, and it may be sorted."""
+    monkeypatch.setattr(module, "SURE", 1.0)  # as if no picture were clear
+    monkeypatch.setattr(LineOrder, "unrelated", lambda *_: alike)
+    pairs = sorted(zip(*korean_english, strict=True))
+    assert look(([source for source, _ in pairs], [target for _, target in pairs])).ordered == said
+
+
 @pytest.mark.parametrize(("side", "said"), [(0, "source"), (1, "target")])
 def test_a_sorted_side_is_named(korean_english: Sides, side: int, said: str) -> None:
     sides = list(korean_english)

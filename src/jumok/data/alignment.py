@@ -215,8 +215,8 @@ class LineOrder:
         pairs = self.partners(np.where(states == REACH, REACH, NONE))
         share, sure, worst = self.strangers(pairs, likeness)
         clear = sure > SURE and share + sure > TOLD
-        if not clear and len(pairs) >= ENOUGH:
-            share = max(share, self.unrelated(pairs, likeness))
+        if not clear and len(pairs) >= ENOUGH and (alike := self.unrelated(pairs, likeness)) >= ALL:
+            share = max(share, alike)  # less than nearly all is no sign: in a dictionary words have no words
         if share > HALF and (ordered := " and the ".join(filter(self.is_ordered, SIDES))):
             return Alignment((), share, worst, ordered)
         if share < (STRANGERS if clear else ALL if len(pairs) >= ENOUGH else 2):
