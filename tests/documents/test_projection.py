@@ -4,12 +4,12 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.documents.copying import copied, link
 
 from jumok.decoding.results import TextLink
-from jumok.documents.projection import alike, project
+from jumok.documents.projection import Placing, alike, best_stretch, nodes_of, project, without
 from jumok.formats.inline import MarkupBuilder, render
 from jumok.formats.segments import MarkedText, Tag
 
@@ -222,6 +222,134 @@ def test_marks_that_do_the_same() -> None:
     assert alike("“", "„")
     assert alike("。", ".")
     assert not alike(",", ".")
+
+
+SHARES = st.dictionaries(st.integers(0, 7), st.integers(1, 8).map(lambda part: part / 8), max_size=6)
+ROOMS = st.sampled_from([[(0, 8)], [(0, 3), (3, 8)], [(1, 4), (6, 8)], [(5, 5)], []])
+
+
+@settings(max_examples=50)
+@given(shares=SHARES, known=st.sets(st.integers(0, 7)), free=ROOMS)
+def test_the_best_stretch_is_the_best_of_all(
+    shares: dict[int, float], known: set[int], free: list[tuple[int, int]]
+) -> None:
+    """The slow twin looks at every stretch; without any share there is none."""
+
+    def score(begin: int, end: int) -> float:
+        return sum(
+            shares[n] - 0.5 if n in shares else -0.5 if n in known else -0.1 for n in range(begin, end)
+        )
+
+    every = [
+        (begin, end)
+        for least, most in free
+        for begin in range(least, most)
+        for end in range(begin + 1, most + 1)
+        if begin in shares and end - 1 in shares
+    ]
+    best, words = best_stretch(shares, known, free)
+    if not every:
+        assert (best, words) == (-0.5, None)
+    else:
+        assert words in every
+        assert best == pytest.approx(score(*words)) == pytest.approx(max(score(*one) for one in every))
+
+
+def test_of_stretches_that_are_as_good_the_first_and_the_shorter() -> None:
+    assert best_stretch({0: 0.75, 2: 0.75}, {1}, [(0, 3)]) == (0.25, (0, 1))
+    assert best_stretch({0: 0.5, 1: 1.0}, (), [(0, 2)]) == (0.5, (1, 2))
+    assert best_stretch({0: 1.0, 1: 0.5}, (), [(0, 2)]) == (0.5, (0, 1))
+
+
+@settings(max_examples=40)
+@given(linked(), st.data())
+def test_a_point_goes_where_least_speaks_against_it(case: tuple, data: st.DataObject) -> None:  # type: ignore[type-arg]
+    """Against a place before a word speaks what lies on the other side of the point, half as much 10 away.
+
+    Between the words of a tag beside it there is no place.
+    """
+    source, target, links = case
+    placing = Placing(source, target, links)
+    mentions, count = placing.evidence.mentions, len(placing.evidence.words)
+    room = data.draw(st.tuples(st.integers(0, count), st.integers(0, count)).map(sorted).map(tuple))
+    place = data.draw(st.integers(0, len(source.text)))
+    a, b = data.draw(st.tuples(st.integers(*room), st.integers(*room)).map(sorted))
+    inside = [one for one in mentions if room[0] <= one.word < room[1]]
+
+    def against(word: int) -> float:
+        left = [one for one in inside if one.end <= place and one.word >= word]
+        right = [one for one in inside if one.end > place and one.word < word]
+        found = [one.share * 10 / (10 + place - one.end) for one in left]
+        return sum(found + [one.share * 10 / (10 + max(0, one.begin - place)) for one in right])
+
+    found = placing._boundary(place, room, [(a, b)])
+    if not inside:
+        assert found is None
+    else:
+        costs = {word: against(word) for word in range(room[0], room[1] + 1) if not a < word < b}
+        assert found in costs
+        assert costs[found] == pytest.approx(min(costs.values()), abs=1e-8)
+        assert all(costs[word] > costs[found] for word in costs if word < found)
+
+
+def test_a_word_of_which_a_quarter_comes_from_a_tag_is_sure() -> None:
+    source = parse("<b>ab</b> cd")
+    for quarter, guesses in ((0.25, []), (0.24, ["<b>"])):
+        links = [link((0, 2), (0, 2), quarter), link((3, 5), (0, 2), 1 - quarter)]
+        found = project(source, "xy", links)
+        assert render(found.target) == "<b>xy</b>"
+        assert [tag.open for tag in found.guesses] == guesses
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("<b>eins</b> zwei drei vier", "<b>one</b> two three four"),
+        ("eins zwei <b>drei</b> vier", "one two <b>three</b> four"),
+        ("eins zwei drei <b>vier</b>", "one two three <b>four</b>"),
+        ("eins <b>zwei</b> <i>drei</i> vier", "one <b>two</b> <i>three</i> four"),
+        ("<u>eins zwei</u> <u>drei <b>vier</b></u>", "<u>one</u> two <u><b>three</b></u> four"),
+        ("eins zwei<br/> drei vier", "one two three four<br/>"),
+    ],
+)
+def test_without_links_a_tag_goes_as_far_into_the_text_as_it_was(source: str, target: str) -> None:
+    marked = parse(source)
+    found = project(marked, "one two three four", ())
+    assert render(found.target) == target
+    assert found.guesses == marked.tags
+
+
+def test_tags_are_trees_and_what_crosses_stands_behind() -> None:
+    def tree(nodes: list) -> list:  # type: ignore[type-arg]
+        return [(node.tag.open, node.is_empty, tree(node.inner)) for node in nodes]
+
+    marked = MarkedText(
+        "ab cd ef",
+        (
+            Tag(0, 5, "<a>", "</a>"),
+            Tag(0, 2, "<b>", "</b>"),
+            Tag(2, 3, "<blank>", "</blank>"),
+            Tag(3, 5, "<c>", "</c>"),
+            Tag(4, 4, "<in>"),
+            Tag(5, 5, "<behind>"),
+            Tag(6, 8, "<d>", "</d>"),
+            Tag(7, 7, "<last>"),
+        ),
+    )
+    assert tree(nodes_of(marked)) == [
+        ("<a>", False, [("<b>", False, []), ("<blank>", True, []), ("<c>", False, [("<in>", True, [])])]),
+        ("<behind>", True, []),
+        ("<d>", False, [("<last>", True, [])]),
+    ]
+
+
+def test_what_is_left_when_words_are_taken() -> None:
+    assert without((2, 6), (3, 5)) == [(2, 3), (5, 6)]
+    assert without((2, 6), (2, 5)) == [(5, 6)]
+    assert without((2, 6), (4, 6)) == [(2, 4)]
+    assert without((2, 6), (2, 6)) == []
+    for elsewhere in ((0, 2), (6, 7), (4, 4)):
+        assert without((2, 6), elsewhere) == [(2, 6)]
 
 
 def parse(written: str) -> MarkedText:

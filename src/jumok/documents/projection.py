@@ -244,7 +244,7 @@ class Placing:
         total = list(accumulate(costs))
         inside = {n for a, b in taken for n in range(a + 1, b)}
         allowed = [n for n in range(room[0], room[1] + 1) if n not in inside]
-        return min(allowed, key=lambda n: (round(total[n - room[0]], 9), abs(n - room[0])))
+        return min(allowed, key=lambda n: round(total[n - room[0]], 9))  # the first of equals
 
 
 def best_stretch(
