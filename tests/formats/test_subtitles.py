@@ -8,7 +8,7 @@ from tests.formats.laws import check_capitals, check_laws, segments, texts, writ
 
 from jumok.errors import DataError
 from jumok.formats.segments import MarkedText, Tag
-from jumok.formats.subtitles import SrtFormat, VttFormat, clock, seconds
+from jumok.formats.subtitles import Cue, SrtFormat, VttFormat, clock, cues, goes_on, seconds
 
 SRT = r"""1
 00:00:01,000 --> 00:00:02,000
@@ -169,3 +169,77 @@ def test_times() -> None:
     assert seconds("1:02:03,500") == 3723.5
     assert seconds("02:03.5") == 123.5
     assert clock(3723.5) == "1:02:03"
+    assert clock(59.9) == "0:00:59"
+    assert clock(36061) == "10:01:01"
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "pause", "goes"),
+    [
+        ("and then we", "left.", 0.0, True),
+        ("and then we", "left.", 1.0, True),
+        ("and then we", "left.", 1.25, False),
+        ("and then we", "left.", -0.25, False),
+        ("and then we.", "Left.", 0.0, False),
+        ("she said “no”", "and left", 0.0, True),
+        ("she said “no.”", "and left", 0.0, False),
+        ("<i>and then?</i>", "we left", 0.0, False),
+        ("<i>and then", "we</i> left", 0.0, True),
+        ("and then we", "- Left!", 0.0, False),
+        ("and then we", "ANN: left", 0.0, False),
+        ("and then we", "[laughs]", 0.0, False),
+        ("그리고 우리는", "떠났다", 0.0, False),
+        ("and then", "떠났다", 0.0, False),
+        ("그리고", "we left", 0.0, False),
+        ("- and then\n- we", "left", 0.0, False),
+        ("- and then\nwe", "left", 0.0, True),
+        ("<i>- and then</i>\n – we", "left", 0.0, False),
+    ],
+)
+def test_where_a_sentence_goes_on(here: str, there: str, pause: float, *, goes: bool) -> None:
+    first = Cue("", 1, 2, here.splitlines(keepends=True))
+    assert goes_on(first, Cue("", 2 + pause, 4, [there])) == goes
+
+
+def test_a_sentence_has_at_most_six_cues_and_places_are_its_times(tmp_path: Path) -> None:
+    blocks = [f"{n}\n00:59:{n:02},0 --> 00:59:{n:02},9\nword {n} and\n" for n in range(10, 18)]
+    found = segments(SrtFormat(), file(tmp_path, "\n".join(blocks)))
+    assert [(one.where, one.source.text.count("word")) for one in found] == [("0:59:10", 6), ("0:59:16", 2)]
+
+
+def test_cues_with_what_stands_before_them(tmp_path: Path) -> None:
+    text = "NOTE x\n\n1\n00:01:00,0 --> 00:01:02,5 X1:0\none\ntwo\n\n\n00:01:03,0 --> 00:01:04,0\nthree\n7\n"
+    text += "00:01:05,0 --> 00:01:06,0\n\nlater\n"
+    found = list(cues(tmp_path / "a.srt", iter(text.splitlines(keepends=True))))
+    assert "".join(one.raw for one in found) == text
+    assert [(one.head, one.begin, one.end, one.text) for one in found] == [
+        ("NOTE x\n\n1\n00:01:00,0 --> 00:01:02,5 X1:0\n", 60, 62.5, "one two"),
+        ("\n\n00:01:03,0 --> 00:01:04,0\n", 63, 64, "three"),
+        ("7\n00:01:05,0 --> 00:01:06,0\n", 65, 66, ""),
+        ("\nlater\n", 0, 0, ""),
+    ]
+
+
+def test_what_is_too_long_for_subtitles_is_another_format(tmp_path: Path) -> None:
+    time, half = "00:01:00,0 --> 00:01:01,0\n", "a" * 32_767 + "\n"
+    list(cues(tmp_path / "a.srt", iter([half, half])))
+    list(cues(tmp_path / "a.srt", iter([time, *[half] * 4])))
+    for lines, number in (([half, half, "\n"], 3), ([time, half, half, "a" + half], 4)):
+        with pytest.raises(DataError, match=f"no cues here\n.*a.srt, line {number}\n  name another --format"):
+            list(cues(tmp_path / "a.srt", iter(lines)))
+
+
+@pytest.mark.parametrize(
+    ("lines", "text"),
+    [
+        ("two words\n한국어\n", "two words 한국어"),
+        ("한국어\n문장\n", "한국어 문장"),
+        ("漢字\nword\n", "漢字 word"),
+        ("漢字\nかな\n", "漢字かな"),
+        ("  a\n\tb  \n", "a b"),
+    ],
+)
+def test_a_space_stands_between_lines_but_not_in_scripts_without(
+    tmp_path: Path, lines: str, text: str
+) -> None:
+    assert texts(SrtFormat(), file(tmp_path, f"1\n00:01:00,0 --> 00:01:01,0\n{lines}")) == [text]
