@@ -16,7 +16,7 @@ from jumok.config import DataConfig, DecodingConfig, RunConfig
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError
 from jumok.evaluation import metrics
-from jumok.evaluation.evaluate import evaluate, score_texts
+from jumok.evaluation.evaluate import evaluate, names_below, score_texts, with_mistakes
 from jumok.evaluation.lengths import count_lengths
 from jumok.evaluation.metrics import chrf
 from jumok.progress import Progress
@@ -71,7 +71,8 @@ def test_translations_come_back_in_order_with_their_scores(dictionary: Dictionar
     assert report.hypotheses == ("one two", "tree", "", "four five six")
     assert report.metrics["exact"].value == 75
     assert report.metrics["wer"].value == pytest.approx(100 / 6)
-    assert report.model == "dictionary"
+    assert (report.model, report.data, report.bootstrap) == ("dictionary", "test", 1000)
+    assert report.metrics["exact"].signature.startswith("nrefs:1|bs:1000|")
     assert dictionary.calls == [{"sources": SOURCES, "sentences": "as-is", "beam": 3}]
 
 
@@ -129,8 +130,9 @@ def test_progress_is_told_as_the_work_goes_on(dictionary: Dictionary) -> None:
         bootstrap=0,
         progress=lambda what, done, total: told.append((what, done, total)),
     )
-    ends = [("translating", 4, 4), ("metrics", 2, 2), ("intervals by length", 3, 3)]
-    assert [step for step in told if step[1] == step[2]] == ends
+    metrics_done = [("metrics", done, 2) for done in (0, 1, 2)]
+    bins_done = [("intervals by length", done, 3) for done in (1, 2, 3)]
+    assert told == [("translating", 4, 4), *metrics_done, *bins_done]
 
 
 def test_each_bin_scores_its_own_sentences() -> None:
@@ -203,6 +205,11 @@ def test_the_language_is_the_models_own_unless_given(dictionary: Dictionary) -> 
     given = evaluate(dictionary, SOURCES, REFERENCES, bootstrap=0, language="en")
     assert "|tok:zh|" in own.metrics["bleu"].signature
     assert "|tok:13a|" in given.metrics["bleu"].signature
+
+
+def test_how_long_answers_are_is_told_beside_how_long_they_should_be() -> None:
+    assert score_texts(["abc", ""], ["ab", "cdef"], bootstrap=0).length_ratio == 0.5
+    assert score_texts(["abc"], [""], bootstrap=0).length_ratio == 3  # against one, where there is nothing
 
 
 def test_a_missing_tokenizer_becomes_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,6 +290,32 @@ def test_where_pictures_lie_does_not_change_the_hash_of_a_test_set() -> None:
     assert digest("elsewhere/a.png", "elsewhere/more/b.png") == here == digest("a.png", "more/b.png")
     assert digest("elsewhere/a.png", "elsewhere/more/c.png") != here
     assert digest("data:image/png;base64,AA/B", "a.png") != digest("data:image/png;base64,CC/B", "a.png")
+
+
+def test_names_of_pictures_begin_where_their_folders_part() -> None:
+    assert names_below(["/a/b/x.png", "/a/c/y.png"]) == ["b/x.png", "c/y.png"]
+    assert names_below(["/a/b/x.png", "data:image/png;base64,/a/b"]) == [
+        "x.png",
+        "data:image/png;base64,/a/b",
+    ]
+    assert names_below(["ab/x.png", "ac/x.png"]) == ["ab/x.png", "ac/x.png"]  # whole folders, not letters
+
+
+def test_without_a_model_mistakes_are_told_and_no_one_is_blamed() -> None:
+    found = with_mistakes(score_texts(["b", "c"], ["a", "c"], ["x", "y"], bootstrap=0)).mistakes
+    assert found is not None
+    assert [(line.line, line.source, line.reference, line.cause) for line in found.lines] == [
+        (0, "x", "a", None)
+    ]
+
+
+def test_whose_fault_it_is_depends_on_the_penalty_that_the_search_had(dictionary: Dictionary) -> None:
+    """The dictionary finds a text of n words n bits: -1 against -2 over the penalty of three tokens."""
+    sources, references = ["eins", "drei"], ["one", "a b"]
+    for options, cause in (({}, "model"), ({"length_penalty": 6.0}, "search")):
+        found = evaluate(dictionary, sources, references, bootstrap=0, mistakes=True, **options).mistakes
+        assert found is not None
+        assert [(line.line, line.cause) for line in found.lines] == [(1, cause)]
 
 
 def test_whose_fault_a_mistake_is_comes_from_the_models_own_scores() -> None:

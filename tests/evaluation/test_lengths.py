@@ -10,6 +10,7 @@ from jumok.evaluation.lengths import (
     UNITS,
     Bars,
     Bins,
+    TrainLengths,
     count_lengths,
     group_by_length,
     length_of,
@@ -29,6 +30,11 @@ def test_default_bins_are_tens_of_words() -> None:
     assert unit == "source_words"
     assert [group.label for group in groups] == ["1–10", "11–20", "21–30", "31–40", "41+"]
     assert [group.sentences for group in groups] == [(0, 1), (2, 3), (4,), (5,), (6, 7)]
+
+
+def test_words_are_counted_where_one_source_has_more_than_ten() -> None:
+    assert group_by_length(words(3, 11))[0] == "source_words"
+    assert group_by_length(words(3, 10))[0] == "source_characters"
 
 
 def test_bins_without_a_sentence_are_left_out_and_blank_lines_are_in_the_first() -> None:
@@ -61,6 +67,11 @@ def test_own_edges_count_words() -> None:
     unit, groups = group_by_length(words(1, 4, 5, 80), [1, 5])
     assert unit == "source_words"
     assert [(group.label, group.sentences) for group in groups] == [("1–4", (0, 1)), ("5+", (2, 3))]
+
+
+def test_the_first_bin_may_begin_at_nothing() -> None:
+    _, groups = group_by_length(words(0, 1, 2), [0, 1])
+    assert [(group.label, group.sentences) for group in groups] == [("0", (0,)), ("1+", (1, 2))]
 
 
 def test_fewer_than_thirty_sentences_are_thin() -> None:
@@ -108,6 +119,45 @@ def test_bars_are_as_narrow_as_fifty_allow() -> None:
     ]
     assert count_lengths(words(1, 2, 51), 3).bars["source_words"].to_list() == [[1, 2, 2], [51, 52, 1]]
     assert count_lengths(["x" * 90_000], 1).bars["source_characters"].to_list() == [[49_001, 50_000, 1]]
+
+
+@pytest.mark.parametrize(
+    ("longest", "width"),
+    [(100, 2), (101, 5), (251, 10), (501, 20), (1001, 50), (2501, 100), (5001, 200), (10_001, 500)],
+)
+def test_a_bar_is_wider_where_texts_are_longer(longest: int, width: int) -> None:
+    bars = count_lengths(["x" * longest, ""], 2).bars["source_characters"]
+    assert bars.width == width
+    assert bars.to_list()[0] == [1, width, 1]  # a blank source counts as one of the shortest
+    wider = count_lengths(["x" * (width * MOST_BARS), "x"], 2).bars["source_characters"]
+    assert (wider.width, len(wider.counts)) == (width, 50)
+
+
+def test_the_widest_bar_holds_a_thousand() -> None:
+    assert count_lengths(["x" * 25_001], 1).bars["source_characters"].to_list() == [[25_001, 26_000, 1]]
+
+
+def test_training_lengths_say_how_many_sources_are_several_sentences() -> None:
+    assert count_lengths(["One. Two.", "One.", "One"], 3, "en").several == 0.3333
+    assert count_lengths(["One. Two."], 1, "en").several == 1
+    assert count_lengths([], 0, "en").to_dict() == {
+        "pairs": 0,
+        "counted": 0,
+        "several": 0,
+        "source_words": {"width": 1, "counts": []},
+        "source_characters": {"width": 1, "counts": []},
+    }
+
+
+def test_who_counted_no_sentences_says_nothing_of_them() -> None:
+    known = TrainLengths(3, 2, {"source_words": Bars(5, (1, 2))})
+    assert known.to_dict() == {
+        "pairs": 3,
+        "counted": 2,
+        "source_words": {"width": 5, "counts": [1, 2]},
+    }
+    assert parse_train_lengths(known.to_dict()) == known
+    assert parse_train_lengths({"pairs": 3, "counted": 2, "several": "0.5"}) == TrainLengths(3, 2, {})
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ WORDS = st.lists(st.sampled_from("abc"), max_size=7)
         ("the the cat", "the dog cat", {"repeated": 1, "omitted": 1}),  # not a wrong word: it was said again
         ("30 30", "01 02", {"wrong": 1, "repeated": 1, "omitted": 1}),  # wrong once, and then said again
         ("no no", "no no", {}),  # as the reference has it
+        ("a b c d a b c d", "a b c d", {"repeated": 4}),
         ("a b c d e a b c d e", "a b c d e", {"added": 5}),  # five words said again are not a stutter
         ("the red dog", "the cat", {"wrong": 1, "added": 1}),
         ("cat a dog", "a cat b", {"moved": 2, "wrong": 1}),
@@ -122,7 +123,10 @@ def test_of_several_references_the_nearest_counts() -> None:
     found = find_mistakes([Pair("x", ("one two three", "a b d"), "a b c")])
     assert found.kinds == {"wrong": 1}
     assert found.lines[0].reference == "a b d"
-    assert found.words[0].instead in ((), (("c", 1),))
+    assert [(word.word, word.times, word.instead) for word in found.words] == [
+        ("c", 0, ()),
+        ("d", 1, (("c", 1),)),
+    ]
 
 
 def test_forms_of_unicode_and_spaces_are_no_mistake() -> None:
@@ -148,3 +152,62 @@ def test_as_json_it_says_its_schema() -> None:
         "kinds": {"wrong": 1},
         "cause": None,
     }
+
+
+def test_every_kind_counts_for_its_words_and_its_length() -> None:
+    pairs = [
+        Pair("eins", ("the red cat",), "the blue cat"),
+        Pair("zwei drei", ("on the mat",), "the mat on"),
+        Pair("vier fünf", ("a cat",), "a cat cat"),
+        Pair("sechs", ("the red mat",), "the mat"),
+        Pair("sieben acht neun", ("a mat",), "a mat too"),
+        Pair("zehn", ("a cat",), "a cat"),
+    ]
+    told: list[tuple[str, int, int | None]] = []
+    found = find_mistakes(pairs, progress=lambda what, done, total: told.append((what, done, total)))
+    assert told == [("mistakes", number, 6) for number in range(6)]
+    assert [tuple(line.kinds) for line in found.lines] == [
+        ("wrong",),
+        ("moved",),
+        ("repeated",),
+        ("omitted",),
+        ("added",),
+    ]
+    assert [(one.word, one.times, one.missed, one.extra, one.instead, one.lines) for one in found.words] == [
+        ("red", 2, 2, 0, (("blue", 1),), (0, 3)),
+        ("blue", 0, 0, 1, (), (0,)),
+        ("cat", 3, 0, 1, (), (2,)),
+        ("on", 1, 1, 0, (), (1,)),  # moved: missed where it belongs, and nothing stands there instead
+        ("too", 0, 0, 1, (), (4,)),
+    ]
+    assert [(part.lo, part.hi, part.n, part.wrong, part.kinds) for part in found.lengths] == [
+        (4, 4, 2, 1, {"wrong": 1}),
+        (5, 8, 1, 1, {"omitted": 1}),
+        (9, 16, 3, 3, {"moved": 1, "repeated": 1, "added": 1}),
+    ]
+
+
+def test_missed_and_too_much_count_together_when_words_are_ranked() -> None:
+    found = find_mistakes([Pair("x", ("b",), "c"), Pair("x", ("d",), "b"), Pair("x", ("a",), "a z")])
+    assert [word.word for word in found.words] == ["b", "c", "d", "z"]
+    assert (found.words[0].missed, found.words[0].extra) == (1, 1)
+
+
+def test_of_many_words_the_worst_fifty_are_shown_each_with_a_few_lines() -> None:
+    many = [Pair("x", (f"w{n:02}",), f"v{n:02}") for n in range(30)]
+    shown = [word.word for word in find_mistakes(many).words]
+    assert shown == [*(f"v{n:02}" for n in range(30)), *(f"w{n:02}" for n in range(20))]
+    for_one = [Pair("x", ("w",), answer) for answer in (*"abbcccdddd", *"e" * 11)]
+    [word] = [one for one in find_mistakes(for_one).words if one.word == "w"]
+    assert (word.times, word.missed, word.lines) == (21, 21, tuple(range(20)))
+    assert word.instead == (("e", 11), ("d", 4), ("c", 3))
+
+
+def test_a_search_without_a_word_about_length_has_the_penalty_one() -> None:
+    """-0.94 / 1 against -1.9 / 2; with a penalty of two it would be -1.9 / 4, without one -1.9."""
+    pair = Pair("x", ("a",), "b", Scored(-0.94, 1), Scored(-1.9, 7))
+    assert [find_mistakes([pair], **alpha).causes for alpha in ({}, {"alpha": 0.0}, {"alpha": 2.0})] == [
+        {"model": 1},
+        {"model": 1},
+        {"search": 1},
+    ]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.evaluation.post_edits import changed_words, edit_words, is_changed
+from jumok.evaluation.post_edits import changed_words, edit_steps, edit_words, is_changed
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=6)
 
@@ -54,3 +54,26 @@ def test_the_edits_are_the_fewest_and_what_is_kept_is_in_both(left: list[str], r
     rest = iter(right)
     assert all(word in rest for word in kept)  # in the same order
     assert sum(changed) <= edits
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "steps"),
+    [
+        ("abc", "abc", [(0, 0), (1, 1), (2, 2)]),
+        ("a", "aa", [(None, 0), (0, 1)]),  # of two that could be kept, the last is
+        ("aa", "a", [(0, None), (1, 0)]),
+        ("ax", "a", [(0, 0), (1, None)]),
+        ("ab", "ba", [(0, 0), (1, 1)]),  # two put in place of two, not one taken out and put in again
+        ("abx", "yab", [(None, 0), (0, 1), (1, 2), (2, None)]),
+        ("", "ab", [(None, 0), (None, 1)]),
+        ("ab", "", [(0, None), (1, None)]),
+    ],
+)
+def test_the_edit_that_is_chosen(
+    answer: str, reference: str, steps: list[tuple[int | None, int | None]]
+) -> None:
+    assert edit_steps(answer, reference) == steps
+
+
+def test_of_references_as_near_the_first_counts() -> None:
+    assert changed_words("a b c", ["a x c", "a b x"]) == (False, True, False)

@@ -42,3 +42,26 @@ def test_probabilities_that_come_true_have_no_error() -> None:
     p = draw.random(50_000)
     assert reliability(p, draw.random(len(p)) < p).error < 0.01
     assert reliability(p, draw.random(len(p)) < 0.5).error > 0.2
+
+
+def test_bins_are_tenths() -> None:
+    p = np.array([0.0, 0.0999, 0.1, 0.1999, 0.2, 0.5, 0.8999, 0.9, 1.0])
+    counts = [one.count for one in reliability_bins(p, np.ones(9, dtype=bool))]
+    assert counts == [2, 2, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ([], (0, 0.0, 0.5, 1.0, 1.0, 0.0)),
+        ([False], (1, 0.0, 0.5, 1.0, 1.0, 0.25)),
+        ([True], (1, 1.0, 0.5, 0.0, 0.2, 0.75)),
+        ([True] + 9 * [False], (10, 0.1, 0.5, 1.0, 1.0, 0.15)),  # two words in ten can hold one change
+    ],
+)
+def test_reliability_of_a_few(changed: list[bool], told: tuple[float, ...]) -> None:
+    found = reliability(np.full(len(changed), 0.25), np.array(changed, dtype=bool))
+    assert (found.count, found.changed, found.auc, found.found, found.most, found.error) == pytest.approx(
+        told
+    )
+    assert len(found.bins) == bool(changed)

@@ -15,7 +15,7 @@ from jumok.evaluation import metrics
 from jumok.evaluation.evaluate import Evaluation, score_texts
 from jumok.evaluation.lengths import count_lengths
 from jumok.evaluation.metrics import Metric, Statistics, bleu, chrf
-from jumok.evaluation.mistakes import Pair, find_mistakes
+from jumok.evaluation.mistakes import Pair, Scored, find_mistakes
 from jumok.evaluation.report import (
     SEED,
     Significance,
@@ -130,9 +130,15 @@ def test_only_metrics_measured_in_the_same_way_are_compared() -> None:
     assert [one.metric for one in compare_evaluations([plain, chinese])] == ["wer"]
 
 
+def test_two_are_compared_on_as_many_resamples_as_both_have() -> None:
+    few, many = (score_texts(WORSE, REFERENCES, metrics=["exact"], bootstrap=count) for count in (7, 20))
+    for pair in ([few, many], [many, few]):
+        assert [one.resamples for one in compare_evaluations(pair)] == [7]
+
+
 def test_without_resamples_there_is_no_verdict() -> None:
-    report = score_texts(WORSE, REFERENCES, bootstrap=0)
-    assert compare_evaluations([report, report]) == []
+    plain, drawn = (score_texts(WORSE, REFERENCES, bootstrap=count) for count in (0, 20))
+    assert compare_evaluations([plain, plain]) == compare_evaluations([plain, drawn]) == []
 
 
 def test_different_test_sets_are_not_compared() -> None:
@@ -173,6 +179,34 @@ def test_several_systems_with_intervals_speed_and_a_verdict() -> None:
     assert lines[1].index("50.0") + len("50.0") == lines[0].index("exact") + len("exact")
     assert lines[4] == "주목 vs half: +50.0 exact, p = 0.048 (20 resamples)"
     assert len(lines) == 7  # table, legend, verdict, two signatures
+
+
+def test_a_whole_table() -> None:
+    """The words of a missed word, and of a kind, whose fault it is; at most five words, most missed first."""
+    wrong = [Pair("x", ("a b c d e f",), "z y"), Pair("x", ("f a",), "f"), Pair("x", ("f",), "f f")]
+    told = find_mistakes([replace(one, answer_score=Scored(-1, 1), reference_score=Scored(-n, 1))
+                          for n, one in enumerate(wrong)])  # fmt: skip
+    half = replace(report("half", HALF), mistakes=told)
+    whole = replace(report("whole", ROWS), speed=Speed(10.0, 1234.5, 4.0))
+    assert draw_table([half, whole], compare_evaluations([half, whole])).split("\n") == [
+        "model   exact             95 %    WER   tok/s     1–10    11–20",
+        "half     50.0     [40.0, 60.0]   50.0       –    48.6     60.0*",
+        "whole   100.0   [100.0, 100.0]    0.0   1,234   100.0    100.0*",
+        "exact by source words   * fewer than 30 sentences",
+        "whole vs half: +50.0 exact, p = 0.048 (20 resamples)",
+        "exact  nrefs:1|bs:20|seed:12345|case:mixed|space:strip",
+        "WER    nrefs:1|bs:20|seed:12345|case:mixed|unit:word",
+        "half: 3 of 3 answers have mistakes",
+        "  words: repeated 1, wrong 2, omitted 5",
+        "  answers: 2 by the model, 1 by the search",
+        "  missed: a 2 of 2, f 1 of 3, b 1 of 1, c 1 of 1, d 1 of 1",
+    ]
+
+
+def test_a_column_of_a_wide_script_is_as_wide_as_it_looks() -> None:
+    lines = draw_table([report("주목", ROWS, bootstrap=0), report("mine", HALF, bootstrap=0)]).split("\n")
+    assert lines[1].startswith("주목    100.0")
+    assert lines[2].startswith("mine     50.0")
 
 
 def test_without_thin_bins_there_is_no_legend_for_the_star() -> None:
