@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import torch
 
+from jumok.comparison import cost
 from jumok.comparison.cost import (
+    LENGTHS,
     LiveTensors,
     exponent,
     kept_bytes,
@@ -17,7 +19,15 @@ from jumok.comparison.cost import (
     update_peak,
     weight_bytes,
 )
-from jumok.config import LuongConfig, ModelConfig, RnnConfig, RunConfig, TrainingConfig, TransformerConfig
+from jumok.config import (
+    DataConfig,
+    LuongConfig,
+    ModelConfig,
+    RnnConfig,
+    RunConfig,
+    TrainingConfig,
+    TransformerConfig,
+)
 from jumok.models.build import build_model
 from jumok.models.cost import forward_cost
 from jumok.models.interface import PlainPrediction, Seq2Seq
@@ -57,6 +67,29 @@ def test_a_pass_takes_a_part_of_the_time_in_which_it_is_repeated() -> None:
     began = time.perf_counter()
     ms = time_of_pass(small_rnn(), 8)
     assert 0 < 2 * ms < 1000 * (time.perf_counter() - began)  # two passes or more took the median or more
+
+
+@pytest.mark.parametrize(
+    ("seconds", "passes"),
+    [(0.001, 15), (0.05, 4), (0.06, 4), (0.1, 3), (9.0, 3)],  # until a fifth of a second is over
+)
+def test_quick_passes_are_repeated_more_often(
+    seconds: float, passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+
+    def one_pass(model: Seq2Seq, n: int) -> torch.Tensor:
+        clock.append(clock[-1] + seconds)
+        return torch.zeros(())
+
+    monkeypatch.setattr(cost, "one_pass", one_pass)
+    monkeypatch.setattr(cost, "time", SimpleNamespace(perf_counter=lambda: clock[-1]))
+    assert time_of_pass(small_rnn(), 8) == pytest.approx(1000 * seconds)
+    assert len(clock) - 2 == passes  # after one that wakes everything
+
+
+def test_lengths_double() -> None:
+    assert [LENGTHS[0], *(n // 2 for n in LENGTHS[1:]), 512] == [16, *LENGTHS]
 
 
 @pytest.mark.parametrize("arch", CONFIGS)
@@ -101,7 +134,9 @@ def test_learned_positions_end_where_their_table_ends() -> None:
 def test_the_exponent_of_a_power() -> None:
     lengths = [16, 32, 64, 128]
     assert exponent(lengths, [3 * n**1.5 for n in lengths]) == pytest.approx(1.5)
-    assert exponent(lengths, [9, 9, *(n**2 for n in lengths[2:])]) > 1
+    assert exponent(lengths, [1e9, *(n**2 for n in lengths[1:])]) == pytest.approx(2)  # of the last three
+    assert exponent(lengths, [7, 1, 1, 8]) == pytest.approx(1.5)
+    assert exponent(lengths[:2], [1, 8]) == pytest.approx(3)
     assert exponent([16], [1]) == 0
 
 
@@ -147,6 +182,30 @@ def test_an_update_holds_weights_gradients_and_moments() -> None:
     assert large == update_peak(model, RunConfig(training=TrainingConfig(batch_tokens=200)), pairs)
     assert all(torch.equal(weight, before[name]) for name, weight in model.named_parameters())
     assert all(weight.grad is None for weight in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("training", "lengths"),
+    [
+        ({"batch_tokens": 27}, [5, 5]),  # one of 5 + 4 tokens and two ends has 11: two of them fit
+        ({"batch_tokens": 33}, [5, 5, 3]),
+        ({"batch_tokens": 44, "accumulate": 2}, [5, 5]),
+        ({"batch_tokens": 44, "accumulate": 4}, [5]),
+        ({"batch_tokens": 3}, [5]),
+    ],
+)
+def test_an_update_is_of_the_longest_pairs_that_may_be_learned(
+    training: dict[str, int], lengths: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid: list[list[int]] = []
+    monkeypatch.setattr(cost, "lay_pairs", lambda ours, theirs: laid.append([len(one) for one in ours]))
+    monkeypatch.setattr(cost, "peak_of", lambda model, work: 7)
+    pairs = [([4] * n, [4] * m) for n, m in ((3, 3), (5, 4), (9, 1), (5, 4), (1, 9))]
+    config = RunConfig(data=DataConfig(max_length=5), training=TrainingConfig(**training))  # type: ignore[arg-type]
+    assert update_peak(small_rnn(), config, pairs) == 7
+    short = RunConfig(data=DataConfig(max_length=2), training=TrainingConfig(batch_tokens=99))
+    update_peak(small_rnn(), short, pairs)
+    assert laid == [lengths, [3]]  # none may be learned: the shortest stands for all
 
 
 def test_on_a_gpu_the_peak_is_its_own_count_from_before_the_work_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Attention's entropy and sharpness, and influence by distance."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -103,6 +104,46 @@ def test_shares_add_to_one_for_each_token(luong: Translator) -> None:
     assert (distance < 1).all()
 
 
+def test_shares_by_distance_by_hand(luong: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tokens that look at two units, and one that looks at one; what has no token costs nothing."""
+    two = np.array([[0.75, 0.25], [0.5, 0.5]]), np.array([[0.05, 0.95], [0.65, 0.15]])
+    one, none = (np.array([[1.0]]), np.array([[1.0]])), (np.zeros((0, 1)), np.zeros((0, 1)))
+    asked = {"none": none, "two": two, "one": one}
+    monkeypatch.setattr(focus, "shares_of", lambda translator, source, target: asked[source])
+    told: list[tuple[str, int, int | None]] = []
+    found = measure_influence(
+        luong, [(name, "x") for name in asked], lambda what, done, total: told.append((what, done, total))
+    )
+    assert told == [("influence", done, 3) for done in (1, 2, 3)]
+    assert found == {
+        "distance": pytest.approx([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]),
+        "share": pytest.approx([0.75 / 3, 0.5 / 3, 0, 0, 0, 0, 0.5 / 3, 0, 0, 1.25 / 3]),
+        "even": pytest.approx([0.5 / 3, 0.5 / 3, 0, 0, 0, 0, 0.5 / 3, 0, 0, 1.5 / 3]),
+        "mean_distance": pytest.approx((0.0375 + 0.2375 + 0.325 + 0.075 + 1) / 3),
+        "mean_units": pytest.approx((2 * 0.675 + 1) / 3),
+        "sentences": 2,
+    }
+
+
+def test_tokens_that_nothing_moves_are_left_out(luong: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.array([[0.03, -0.01], [0.004, -0.006], [0.006, 0.006], [9.0, 9.0]])  # the last is the end
+    asked: list[str] = []
+
+    def told(translator: Translator, ids: object, target: str, *, unit: str) -> SimpleNamespace:
+        asked.append(unit)
+        return SimpleNamespace(values=values)
+
+    monkeypatch.setattr(focus, "influence", told)
+    shares, distance = shares_of(luong, "5. März", "x")
+    assert np.allclose(shares, [[0.75, 0.25], [0.5, 0.5]])
+    assert np.allclose(distance, [[1 / 4 - 1 / 6, 3 / 4 - 1 / 6], [5 / 6 - 1 / 4, 5 / 6 - 3 / 4]])
+    tokens = len(luong.tokenizers.source.encode("5. März"))
+    for most in (tokens, tokens - 1):
+        monkeypatch.setattr(focus, "TOKENS", most)
+        shares_of(luong, "5. März", "x")
+    assert asked == ["tokens", "tokens", "words"]
+
+
 def test_nothing_to_ask_about(luong: Translator) -> None:
     assert measure_influence(luong, [("", "x"), ("x", "")]) is None
 
@@ -119,7 +160,8 @@ def test_a_source_too_long_for_influence_has_none(luong: Translator, monkeypatch
 
 
 def test_numbers_spread_evenly() -> None:
-    assert spread(3, 10) == [0, 1, 2]
+    assert spread(3, 10) == spread(3, 3) == [0, 1, 2]
+    assert spread(0, 3) == []
     assert spread(100, 4) == [0, 25, 50, 75]
     assert places(2).tolist() == [0.25, 0.75]
 

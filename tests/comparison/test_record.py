@@ -68,6 +68,36 @@ def test_what_was_repeated_after_a_crash_counts_once(tmp_path: Path) -> None:
     assert record["tokens"] == 2000
 
 
+def test_a_whole_record_is_rounded_where_it_is_read(tmp_path: Path) -> None:
+    events = [start(0), train(10.25, 50, 10.12344, rate=99.57), valid(12.5, 50, 40.0), end(13, "diverged")]
+    assert training_record(written(tmp_path, events)) == {
+        "status": "diverged",
+        "settings": {"seed": 1, "training.metric": "exact"},
+        "parameters": 1234,
+        "steps": 50,
+        "train_s": 12.373,
+        "tokens": 1021,
+        "curves": {"step": [50], "elapsed_s": [12.373], "tokens": [1021], "loss": [0.02], "score": [40.0]},
+        "train_tokens_per_s": 99.6,
+        "process_peak_bytes": 1050,
+    }
+
+
+def test_a_folder_of_settings_alone_tells_them(tmp_path: Path) -> None:
+    record = training_record(written(tmp_path, [{"type": "note"}, {"time": moment(3)}, start(5)]))
+    assert record == {
+        "status": "stopped",
+        "settings": {"seed": 1, "training.metric": "exact"},
+        "parameters": 1234,
+        "steps": 0,
+        "train_s": 0.0,
+        "tokens": None,
+        "curves": {name: [] for name in ("step", "elapsed_s", "tokens", "loss", "score")},
+        "train_tokens_per_s": None,
+        "process_peak_bytes": None,
+    }
+
+
 def test_a_killed_run_has_a_record_up_to_its_last_whole_line(tmp_path: Path) -> None:
     record = training_record(written(tmp_path, [start(0), train(10, 50, 10.0)], torn='{"type": "tra'))
     assert (record["status"], record["steps"]) == ("stopped", 50)

@@ -9,7 +9,7 @@ import pytest
 
 from jumok.comparison.entry import ComparisonEntry
 from jumok.comparison.measure import TESTED
-from jumok.comparison.report import build_report, change_interval, telling_lines, worse
+from jumok.comparison.report import build_report, change_interval, slope_of, telling_lines, worse
 from jumok.errors import DataError
 from jumok.evaluation.metrics import exact
 from jumok.evaluation.report import paired_test
@@ -170,6 +170,7 @@ def test_examples_are_the_same_sentences_where_answers_differ(tmp_path: Path) ->
     assert [one["source"] for one in rnn] == [one["source"] for one in luong]
     first = [one["reference"] for one in rnn[:2]]
     assert first == [REFERENCES[7], REFERENCES[9]]
+    assert len(rnn) == 12
     assert [one["hypothesis"] for one in rnn[:2]] == ["nothing", REFERENCES[9]]
 
 
@@ -200,6 +201,85 @@ def test_sizes_that_differ_are_stated(tmp_path: Path) -> None:
 def test_trained_but_not_measured_is_not_complete(tmp_path: Path) -> None:
     report = build_report(tmp_path, [RNN], {"rnn": figures() | {"quality": None}}, FACTS)
     assert report["entries"][0]["status"] == "stopped"
+
+
+def test_a_whole_group_and_a_whole_pair(tmp_path: Path) -> None:
+    plain = [entry("rnn", seed=seed, several=True) for seed in (1, 2)]
+    lost = replace(plain[0], name="rnn-s1 no-scale", group="no-scale", changes={"model.scaled": False})
+    made = {"rnn-s1": answers(range(60)), "rnn-s2": answers(range(120)), "rnn-s1 no-scale": answers([])}
+    found = {one.name: measured(tmp_path, one, made[one.name]) for one in [*plain, lost]}
+    found["rnn-s3"] = dict(failed("diverged"))
+    report = build_report(tmp_path, [*plain, entry("rnn", seed=3, several=True), lost], found, FACTS)
+    whole, alone = report["groups"]
+    assert whole == {
+        "name": "rnn",
+        "label": "rnn",
+        "arch": "rnn",
+        "group": "plain",
+        "entries": ["rnn-s1", "rnn-s2", "rnn-s3"],
+        "seeds": [1, 2],
+        "mean": 62.5,
+        "min": 50.0,
+        "max": 75.0,
+    }
+    assert (alone["name"], alone["group"], alone["seeds"]) == ("rnn no-scale", "no-scale", [1])
+    [pair] = report["pairs"]
+    assert pair == {
+        "before": "rnn-s1",
+        "after": "rnn-s1 no-scale",
+        "metric": "exact",
+        "delta": 25.0,
+        "p": pair["p"],
+        "resamples": 1000,
+    }
+
+
+def bins(*values: float | None, **marks: Any) -> dict[str, Any]:
+    """A row whose bins have these values, each sure to a point."""
+    found = [
+        {"lo": n, "hi": n, "n": 60, "value": value, "thin": False, "beyond": False, **marks}
+        | {"ci95": None if value is None else [value - 1, value + 1]}
+        for n, value in enumerate(values)
+    ]
+    return {"name": "rnn", "quality": {"by_length": {"bins": found}}}
+
+
+def test_a_slope_leads_from_the_first_bin_to_the_last() -> None:
+    slope = slope_of(bins(90.0, 50.0, 86.0), lower=False)
+    assert slope is not None
+    assert (slope["entry"], slope["change"], slope["falls"]) == ("rnn", -4.0, True)
+    assert slope["short"] == {"lo": 0, "hi": 0, "n": 60, "value": 90.0, "ci95": [89.0, 91.0]}
+    assert (slope["long"]["lo"], slope["long"]["value"]) == (2, 86.0)
+    assert slope["ci95"] == pytest.approx([-4 - 2**0.5, -4 + 2**0.5])
+
+
+@pytest.mark.parametrize(
+    ("values", "lower", "falls"),
+    [
+        ((90.0, 86.0), True, False),  # of errors fewer are better
+        ((90.0, 94.0), True, True),
+        ((90.0, 88.0), False, None),  # the intervals touch
+        ((90.0, 89.0), False, False),
+        ((1.0, 1.0), False, None),  # nothing to lose
+        ((99.0, 99.0), True, None),
+    ],
+)
+def test_whether_it_falls(values: tuple[float, float], lower: bool, falls: bool | None) -> None:  # noqa: FBT001
+    slope = slope_of(bins(*values), lower=lower)
+    assert slope is not None
+    assert slope["falls"] is falls
+
+
+def test_what_has_no_slope() -> None:
+    assert slope_of(bins(90.0), lower=False) is None
+    assert slope_of({"name": "rnn", "quality": None}, lower=False) is None
+    for row in (bins(90.0, None), bins(None, 90.0), bins(9.0, 9.0, thin=True), bins(9.0, 9.0, beyond=True)):
+        assert slope_of(row, lower=False) is None
+
+
+def test_of_many_lines_a_dozen_tell_most() -> None:
+    assert telling_lines([range(20), [0] * 20]) == [*range(19, 7, -1)]
+    assert telling_lines([[3] * 20, [5] * 20]) == [*range(12)]  # as far apart as each other: in their order
 
 
 def test_lines_that_tell_most() -> None:

@@ -34,7 +34,8 @@ Rows = NDArray[np.float64]
 
 def spread(count: int, most: int) -> list[int]:
     """At most `most` of the numbers below `count`, evenly over them."""
-    return list(range(count)) if count <= most else [i * count // most for i in range(most)]
+    most = min(count, most)
+    return [i * count // most for i in range(most)]
 
 
 def measure_attention(

@@ -34,6 +34,9 @@ class LogPoint:
     tokens: float
 
 
+BEGINNING = LogPoint(0, 0.0, 0.0)
+
+
 @dataclass
 class LogReader:
     """Events read one after the other. A line of the log counts the tokens since the line before it.
@@ -45,7 +48,7 @@ class LogReader:
     metric: str
     parameters: int | None = None
     status: str = "stopped"
-    at: LogPoint = LogPoint(0, 0.0, 0.0)
+    at: LogPoint = BEGINNING
     moment: float = 0.0  # seconds of the clock when the last line was written
     busy_s: float = 0.0  # in training steps, validation left out
     trained: float = 0.0  # tokens in that time
@@ -72,7 +75,7 @@ class LogReader:
         self.parameters, self.status = event["params"], "stopped"
         self.way = [point for point in self.way if point.step <= step]
         self.curves = [row for row in self.curves if row[0] <= step]
-        last = self.way[-1] if self.way else LogPoint(0, 0.0, 0.0)
+        last = self.way[-1] if self.way else BEGINNING
         self.at = LogPoint(step, last.elapsed, last.tokens + self.uncounted(last, step))
 
     def train(self, event: dict[str, Any], passed: float) -> None:

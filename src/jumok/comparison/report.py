@@ -116,7 +116,7 @@ def groups_of(rows: Sequence[Json]) -> list[dict[str, Any]]:
     """Entries that differ only in their seed, together: mean, least and most of the metric."""
     names: dict[str, list[Json]] = {}
     for row in rows:
-        without_seed = row["name"].replace(f"{row['arch']}-s{row['seed']}", row["arch"], 1)
+        without_seed = row["name"].replace(f"{row['arch']}-s{row['seed']}", row["arch"])
         names.setdefault(without_seed, []).append(row)
     groups = []
     for name, members in names.items():
