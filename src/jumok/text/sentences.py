@@ -154,7 +154,7 @@ def sentences_of(text: str, language: str = "", spans: Sequence[ProtectedSpan] =
         bool(code) and code not in ORDINALS | DATED
     )  # else `5. März` is a date until a neighbour has a 4 or 6
     for n, ((first, end), mark) in enumerate(zip(lines, marks, strict=True)):
-        begin, near = mark.begin, {*numbers[max(0, n - 1) : n], *numbers[n + 1 : n + 2]}
+        begin, near = mark.begin, {*numbers[max(0, n - 1) : n + 2]}
         if mark.number is not None and (counts or near & {mark.number - 1, mark.number + 1}):
             begin = mark.end
         if overlapping(spans, first, begin):  # what looks like a list mark is protected: `# files`
@@ -218,7 +218,7 @@ def split_line(text: str, line: Span, language: str, spans: Sequence[ProtectedSp
         while inside and inside[0][1] < match.start():
             inside.popleft()
         shut = bool(inside) and inside[0][0] < match.start()
-        if shut or not cuts[-1] < match.start() < place < end:
+        if shut or match.start() == cuts[-1] or place == end:
             continue
         if is_end(text, cuts[-1], match, language, cased=cased):
             cuts.append(place)
@@ -234,20 +234,12 @@ def end_of(match: re.Match[str]) -> int:
 
 
 def closed_spans(text: str, line: Span, spans: Sequence[ProtectedSpan] = ()) -> deque[Span]:
-    """From each outer bracket inside a sentence to its partner, and spans: no sentence ends between them."""
-    found = bracket_spans(text, line)
-    if not spans:
-        return found
-    outer: deque[Span] = deque()
-    for one in sorted([*found, *((span.begin - 1, span.end - 1) for span in spans)]):
-        if not outer or one[1] > outer[-1][1]:  # else it lies within the one before
-            outer.append(one)
-    return outer
+    """From each bracket inside a sentence to its partner, and spans: no sentence ends between them."""
+    return deque(sorted([*bracket_spans(text, line), *((span.begin - 1, span.end - 1) for span in spans)]))
 
 
-def bracket_spans(text: str, line: Span) -> deque[Span]:
-    """From each outer bracket inside a sentence to its partner."""
-    found: deque[Span] = deque()
+def bracket_spans(text: str, line: Span) -> Iterator[Span]:
+    """From each bracket inside a sentence to its partner, in the order of these."""
     waiting: list[tuple[str, int]] = []
     last = MARKS[0]  # the last character that is no space
     begins: dict[int, str] = {}
@@ -259,12 +251,9 @@ def bracket_spans(text: str, line: Span) -> deque[Span]:
         elif waiting and character == waiting[-1][0]:
             _, first = waiting.pop()
             if begins[first] not in MARKS + CLOSERS and place - first <= FURTHEST:
-                while found and found[-1][0] > first:
-                    found.pop()
-                found.append((first, place))
+                yield first, place
         if not character.isspace():
             last = character
-    return found
 
 
 def is_end(text: str, begin: int, match: re.Match[str], language: str, *, cased: bool) -> bool:
