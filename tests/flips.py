@@ -308,7 +308,7 @@ def documents(root: Path) -> Iterator[FileKind]:
     found = score_texts(["2024-03-05", "1998-06-11"], ["2024-03-05", "1998-06-12"], sources=TEXTS[:2])
     (root / "eval" / "test.json").write_text(json.dumps(sealed(found.to_dict()), indent=1))
     yield FileKind("evaluation", root / "eval", lambda folder: parse((folder / "test.json").read_bytes()))
-    write_tested(root / "measured", found)
+    write_tested(root / "measured", found, pictures=False)
     result = sealed({"key": "the key", "measured": {"quality": {"value": 37.25}, "speed": [1.5, 2]}})
     (root / "measured" / MEASURED).write_text(json.dumps(result))
     assert (root / "measured" / TESTED).is_file()

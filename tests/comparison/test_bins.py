@@ -58,7 +58,11 @@ def test_few_sentences_make_few_bins() -> None:
 
 @pytest.mark.parametrize(
     ("text", "unit"),
-    [("one two three four five six seven eight", "source_words"), ("2024년", "source_characters")],
+    [
+        ("one two three four five six seven eight", "source_words"),
+        ("one two three four five six seven", "source_characters"),
+        ("2024년", "source_characters"),
+    ],
 )
 def test_short_texts_are_counted_in_characters(text: str, unit: str) -> None:
     assert unit_for([text] * 3) == unit
@@ -79,6 +83,26 @@ def test_bins_past_training_are_marked() -> None:
     assert [one["beyond"] for one in found["bins"]] == [one["lo"] > 20 for one in found["bins"]]
     assert found["bins"][-1]["beyond"]
     assert sum(one["n"] for one in found["bins"]) == 300
+
+
+def test_whole_bins_by_hand() -> None:
+    """Sixty sentences to a bin of what training has seen; what it has not seen is in one."""
+    texts = sources([*range(1, 121), *range(131, 141)])
+    answers = [text if len(text) > 30 and len(text) != 135 else "no" for text in texts]
+    found = by_length(texts, exact(answers, texts), trained(125), 0)
+    alike = {"ci95": None, "thin": False, "beyond": False}
+    assert found == {
+        "unit": "source_characters",
+        "trained_to": 125,
+        "bins": [
+            {"lo": 1, "hi": 60, "n": 60, "value": 50.0, **alike},
+            {"lo": 61, "hi": 120, "n": 60, "value": 100.0, **alike},
+            {"lo": 131, "hi": 140, "n": 10, "value": 90.0, "ci95": None, "thin": True, "beyond": True},
+        ],
+    }
+    below = by_length(texts[:119], exact(texts[:119], texts[:119]), None, 0)
+    assert [(one["lo"], one["hi"]) for one in below["bins"]] == [(1, 119)]
+    assert longest_seen(TrainLengths(1, 1, {"source_words": Bars(5, ())}), "source_words") is None
 
 
 def test_a_bin_has_the_score_of_its_sentences() -> None:

@@ -1,5 +1,6 @@
 """A budget is the same for every entry, whatever it is counted in."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from jumok.checkpoint.model import build_for
-from jumok.comparison.budget import WITHIN, Budget, closest, count, fit, spread, steps_for
+from jumok.checkpoint.model import build_for, patches_of
+from jumok.comparison.budget import WITHIN, Budget, closest, count, fit, spread, steps_for, widths
 from jumok.config import (
     ENDLESS,
     LuongConfig,
@@ -37,6 +38,8 @@ def test_settings() -> None:
     assert Budget("steps", 20).settings()["training.max_steps"] == 20
     assert Budget("steps", 20).settings()["training.time_limit"] == 0
     assert Budget("flops", 1e9).settings(7)["training.max_steps"] == 7
+    assert Budget("time", 1e-3).settings(7)["training.time_limit"] == 1e-3
+    assert Budget() == Budget("time", 600)
     for value in (0, -1, float("inf"), float("nan")):
         with pytest.raises(ConfigError, match="cannot work"):
             Budget("time", value)
@@ -115,6 +118,41 @@ def test_a_width_brings_the_count_to_the_target(model: ModelConfig, target: int)
         assert replace(fitted, width=model.width, feedforward=model.feedforward) == model
     else:
         assert replace(fitted, width=model.width) == model
+
+
+def test_widths_are_as_round_as_comes_close_enough() -> None:
+    """Multiples of 16, of 8 where none of those is within two in a hundred, and of two for small models."""
+    both = tokenizers("shared")
+    for width, step in ((160, 16), (56, 8), (18, 2)):
+        target = count(RnnConfig(width=width), both)
+        fitted = fit(RnnConfig(), target, both).width
+        assert (fitted % step, abs(fitted - width) < step) == (0, True)
+        assert fitted % (2 * step) or step == 16
+    assert fit(RnnConfig(), count(RnnConfig(width=320), both) + 999, both).width == 320
+
+
+@pytest.mark.parametrize(
+    ("positions", "heads", "step", "first"),
+    [("sinusoidal", 4, 16, 16), ("sinusoidal", 3, 16, 48), ("rotary", 3, 2, 6), ("rotary", 8, 8, 16)],
+)
+def test_widths_hold_whole_heads(positions: Any, heads: int, step: int, first: int) -> None:
+    """A head that is turned has an even width."""
+    model = TransformerConfig(width=48, heads=heads, positions=positions)
+    found = widths(model, step)
+    assert (found.start, found.step, found[-1] + first > 8192 >= found[-1]) == (first, first, True)
+    assert widths(replace(model, head_width=4), step) == widths(RnnConfig(), step)
+
+
+def test_a_text_of_pictures_has_no_end_of_its_own() -> None:
+    config = RunConfig(model=LuongConfig(width=24), training=TrainingConfig(batch_tokens=110))
+    lengths = {"source_lengths": np.full(9, 4), "target_lengths": np.full(9, 6)}
+    store: Any = type("NinePairs", (), {"__len__": lambda _: 9, **lengths})()
+    both = tokenizers("pictures")
+    cost = forward_cost(config.model, 4, 7, both.target.size, patches=patches_of(both)).flops
+    assert steps_for(50.5 * 3 * cost * 10, config, store, both) == 50
+    with pytest.raises(ConfigError, match=re.escape(f"one takes about {3 * cost * 10:.2g}")):
+        steps_for(0.99 * 3 * cost * 10, config, store, both)
+    assert steps_for(1.01 * 3 * cost * 10, config, store, both) == 1
 
 
 def test_the_inner_width_stays_if_it_was_given() -> None:

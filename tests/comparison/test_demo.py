@@ -130,6 +130,20 @@ def test_the_claim_where_the_run_shows_it() -> None:
             "This run does not show what attention changes: Transformer falls by 55 points, as far as RNN, "
             "one fixed vector.",
         ),
+        (
+            (70, 30, 0),
+            (100, 100, 100),
+            (100, 60, 30),
+            "This run does not show what attention changes: Transformer falls by 70 points, as far as RNN, "
+            "one fixed vector.",
+        ),
+        (
+            (50, 30, 5),  # half of the shortest third is enough
+            (100, 100, 100),
+            (100, 99, 98),
+            "So one fixed vector holds a short date and loses a long one; with attention, length hardly "
+            "matters.",
+        ),
     ],
 )
 def test_a_run_that_comes_out_otherwise_says_so(
@@ -144,6 +158,8 @@ def test_a_run_that_comes_out_otherwise_says_so(
     [
         ((0, 0, 0), "has not learned to read even the shortest third: 0 % of it are right"),
         ((30, 30, 30), "has not learned to read even the shortest third: 30 % of it are right"),
+        ((50, 50, 50), "reads 50 % of the shortest third and 50 % of the longest: no fall is seen"),
+        ((50, 5, 0), "reads 50 % of the shortest third and 0 % of the longest: it falls with length"),
         ((40, 5, 0), "falls from 40 % to 0 %, and reads less than half of the shortest third"),
         ((95, 12, 3), "reads 95 % of the shortest third and 3 % of the longest: it falls with length"),
         ((100, 99, 94), "reads 100 % of the shortest third and 94 % of the longest: too near to tell a fall"),

@@ -136,7 +136,32 @@ def test_the_slow_ones_are_no_slower_than_the_slowest(monkeypatch: pytest.Monkey
     alone = measure.speed_of(translator, found, lambda *said: told.append(said))["ms_per_sentence"]
     assert told == [("one at a time", done, 3) for done in (1, 2, 3)]
     assert alone["median"] == 2000
-    assert 2000 < alone["p95"] <= 9000
+    assert alone["p95"] == pytest.approx(2000 + 0.9 * 7000)  # 19 of 20 between the second and the slowest
+
+
+def test_thirty_are_translated_alone_and_sixty_four_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spread over the test; one before them wakes what sleeps. Of one alone all times are its own."""
+    asked: list[Any] = []
+    cpu = SimpleNamespace(is_cuda=False)
+    translator: Any = SimpleNamespace(
+        translate=lambda text, sentences: asked.append(text),
+        model=SimpleNamespace(parameters=lambda: iter([cpu])),
+        tokenizers=SimpleNamespace(pictures=object()),
+    )
+    lines = tuple(f"line {n}" for n in range(128))
+    speed = SimpleNamespace(sentences_per_s=1.0, target_tokens_per_s=2.0)
+    measure.speed_of(translator, SimpleNamespace(sources=lines[:60], speed=speed), lambda *said: None)  # type: ignore[arg-type]
+    assert asked == ["line 0", *lines[:60:2]]
+    found = measure.speed_of(translator, SimpleNamespace(sources=lines[:1], speed=speed), lambda *said: None)  # type: ignore[arg-type]
+    assert found["ms_per_sentence"]["median"] == found["ms_per_sentence"]["p95"]
+    asked.clear()
+    monkeypatch.setattr(measure, "peak_of", lambda model, work: (work(), 77)[1])
+    test = TestPairs(name="t", sources=lines, answers=(("a",),) * 128)
+    memory = {"train_peak_bytes": None, "decode_peak_bytes": 77}
+    assert measure.memory_of(translator, test, 99) == memory
+    assert asked == [[*lines[::2]]]
+    cpu.is_cuda = True  # there training has counted its own
+    assert measure.memory_of(translator, test, 99) == memory | {"train_peak_bytes": 99}
 
 
 SOURCE = "den 5 mars 2024 kl. 14:30 " * 8

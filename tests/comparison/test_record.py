@@ -116,6 +116,12 @@ def test_steps_between_the_last_line_and_the_checkpoint_are_counted_after_a_kill
     assert record["tokens"] == 1000 + 500 + 1000  # the log lost 25 steps at 20 tokens
 
 
+def test_a_run_that_goes_on_counts_from_its_last_line(tmp_path: Path) -> None:
+    before = [start(0), train(10, 50, 10.0), train(20, 100, 20.0)]
+    record = training_record(written(tmp_path, [*before, start(40, resumed=100), valid(43, 100, 9.0)]))
+    assert (record["curves"]["elapsed_s"], record["tokens"]) == ([23.0], 2000)
+
+
 def test_a_run_too_short_for_a_line_has_no_count_of_tokens(tmp_path: Path) -> None:
     record = training_record(written(tmp_path, [start(0), valid(2, 3, 1.0), end(2)]))
     assert (record["steps"], record["train_s"]) == (3, 2.0)

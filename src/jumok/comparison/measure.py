@@ -87,7 +87,7 @@ def unsplit(translator: Translator) -> Translator:
     return other
 
 
-def write_tested(folder: Path, found: Evaluation, *, pictures: bool = False) -> None:
+def write_tested(folder: Path, found: Evaluation, *, pictures: bool) -> None:
     """Keep what the entry made of the test set, with the chrF++ of each sentence alone.
 
     Of pictures the names are kept, not where they lie.
@@ -105,7 +105,7 @@ def write_tested(folder: Path, found: Evaluation, *, pictures: bool = False) -> 
     replace_file(folder / TESTED, json.dumps(sealed(plain), ensure_ascii=False, allow_nan=False).encode())
 
 
-def quality_of(found: Evaluation, options: MeasureOptions, *, pictures: bool = False) -> dict[str, Any]:
+def quality_of(found: Evaluation, options: MeasureOptions, *, pictures: bool) -> dict[str, Any]:
     """The metrics of the whole test set with their intervals, and the first of them by source length.
 
     Pictures are all of one length.

@@ -61,7 +61,7 @@ def metric_of(statistics: Statistics, count: int = RESAMPLES) -> Metric:
     if count == 0:
         return Metric(statistics.name, statistics.value, statistics.signature)
     bounds = interval(resampled(statistics, count))
-    signature = re.sub(r"nrefs:\w+\|", rf"\g<0>bs:{count}|seed:{SEED}|", statistics.signature, count=1)
+    signature = re.sub(r"nrefs:\w+\|", rf"\g<0>bs:{count}|seed:{SEED}|", statistics.signature)
     return Metric(statistics.name, statistics.value, signature, bounds)
 
 
