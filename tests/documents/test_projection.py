@@ -136,6 +136,7 @@ LINKS = [
         ("<img/>Klicken Sie auf Speichern, dann warten.<br/>", "<img/>Click Save, then wait.<br/>"),
         ("Klicken Sie auf Speichern<sup/>, dann warten.", "Click Save<sup/>, then wait."),
         ("Klicken Sie auf Speichern, <br/>dann warten.", "Click Save, <br/>then wait."),
+        ("Klicken Sie auf Speichern, dann<sup/> warten.", "Click Save, then<sup/> wait."),
         ("Klicken Sie auf Speichern, dann <b>warten.</b>", "Click Save, then <b>wait.</b>"),
         ("Klicken Sie auf Speichern, dann <b>warten</b>.", "Click Save, then <b>wait</b>."),
         ("Klicken Sie auf <a><b>Speichern</b></a>, dann warten.", "Click <a><b>Save</b></a>, then wait."),
@@ -301,6 +302,18 @@ def test_a_word_of_which_a_quarter_comes_from_a_tag_is_sure() -> None:
         assert [tag.open for tag in found.guesses] == guesses
 
 
+def test_a_word_without_a_link_between_two_of_a_tag_is_in_it_and_no_guess() -> None:
+    links = [link((0, 2), (0, 2)), link((3, 5), (6, 8)), link((6, 8), (9, 11))]
+    found = project(parse("<b>ab cd</b> ef"), "uv wx yz st", links)
+    assert render(found.target) == "<b>uv wx yz</b> st"
+    assert found.guesses == ()
+
+
+def test_only_the_last_sign_of_a_tag_says_whether_a_mark_ends_it() -> None:
+    found = project(parse("<b>v.2</b> cd"), "uv. yz", [link((0, 3), (0, 3)), link((4, 6), (4, 6))])
+    assert render(found.target) == "<b>uv</b>. yz"
+
+
 @pytest.mark.parametrize(
     ("source", "target"),
     [
@@ -348,7 +361,7 @@ def test_what_is_left_when_words_are_taken() -> None:
     assert without((2, 6), (2, 5)) == [(5, 6)]
     assert without((2, 6), (4, 6)) == [(2, 4)]
     assert without((2, 6), (2, 6)) == []
-    for elsewhere in ((0, 2), (6, 7), (4, 4)):
+    for elsewhere in ((0, 1), (0, 2), (6, 7), (7, 9), (4, 4)):
         assert without((2, 6), elsewhere) == [(2, 6)]
 
 

@@ -23,6 +23,19 @@ SAME = re.compile(r"[^\W_]{2,}|\d")  # words that prove something when they stan
 def words_of(text: str, links: Sequence[TextLink] = ()) -> list[Span]:
     """Words and punctuation marks; where a script has no spaces, cut where the model's tokens are."""
     cuts = sorted({edge for link in links for edge in link.target})
+    found = list[Span]()
+    for begin, end in _runs(text):
+        inside: Sequence[int] = ()
+        if NO_SPACES.search(text, begin, end):
+            every = range(begin + 1, end)
+            inside = cuts[bisect_left(cuts, begin + 1) : bisect_left(cuts, end)] if cuts else every
+        letters = (place for place in inside if category(text[place]) not in SIGNS)
+        found += pairwise([begin, *letters, end])
+    return found
+
+
+def _runs(text: str) -> list[Span]:
+    """Letters with their signs, as far as they stand together, and punctuation marks."""
     found, glued = list[Span](), False
     for match in WORD.finditer(text):
         begin, end = match.span()
@@ -30,13 +43,9 @@ def words_of(text: str, links: Sequence[TextLink] = ()) -> list[Span]:
         if (sign or (glued and match[0][0].isalnum())) and found and found[-1][1] == begin:
             glued = sign
             found[-1] = (found[-1][0], end)
-            continue
-        glued = False
-        inside: Sequence[int] = ()
-        if NO_SPACES.search(match[0]):
-            every = range(begin + 1, end)
-            inside = cuts[bisect_left(cuts, begin + 1) : bisect_left(cuts, end)] if cuts else every
-        found += pairwise([begin, *inside, end])
+        else:
+            glued = False
+            found.append((begin, end))
     return found
 
 
