@@ -191,21 +191,10 @@ def with_missing(masked: Masked, answer: str, spots: list[Spot], missing: Sequen
     free = [match.start() for match in _BORDER.finditer(answer)] + [len(answer)]
     free = [place for place in free if not any(spot.begin < place < spot.end for spot in spots)]
     for number in missing:
-        kept = masked.kept[number]
-        target = 0 if not masked.text[: place_of(masked, number)].strip() else kept.place * len(answer)
-        if not kept.after.strip() and masked.text.endswith(kept.sign):
-            target = len(answer)
+        target = masked.kept[number].place * len(answer)
         place = min(free, key=lambda one: abs(one - target))
         spots = [*spots, Spot(place, place, number)]
-    return sorted(spots, key=lambda spot: (spot.begin, spot.end, -1 if spot.kept is None else spot.kept))
-
-
-def place_of(masked: Masked, number: int) -> int:
-    """Where the sign of a span stands in what is read."""
-    place = 0
-    for kept in masked.kept[:number]:
-        place = masked.text.index(kept.sign, place) + len(kept.sign)
-    return masked.text.index(masked.kept[number].sign, place)
+    return sorted(spots, key=lambda spot: (spot.begin, spot.end))
 
 
 def in_order(masked: Masked, spots: list[Spot]) -> list[Spot]:
