@@ -39,7 +39,7 @@ def call(corpus: Path, **more: Any) -> ComparisonReport:
 def test_the_options_of_the_command(corpus: Path, conducted: list[Experiment]) -> None:
     found = call(corpus, archs=["transformer", "rnn"], seeds=[1, 2], ablate=["no-scale"], metrics=["chrf"])
     [experiment] = conducted
-    assert experiment.request.budget == Budget("time", 600.0)
+    assert (experiment.request.budget, experiment.request.match) == (Budget("time", 600.0), True)
     assert [entry.name for entry in experiment.entries] == [
         *("rnn-s1", "transformer-s1", "rnn-s2", "transformer-s2"),
         *("transformer-s1 no-scale", "transformer-s2 no-scale"),
@@ -50,6 +50,18 @@ def test_the_options_of_the_command(corpus: Path, conducted: list[Experiment]) -
     assert found.page.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "rnn-s1 failed: no time." in found.summary
     assert repr(found) == f"ComparisonReport({str(found.page)!r}, 6 models)"
+
+
+def test_arguments_stand_above_the_file_and_overrides_above_both(
+    corpus: Path, conducted: list[Experiment]
+) -> None:
+    file = corpus / "settings.toml"
+    file.write_text('seed = 3\n[data]\nsource = "elsewhere"\n[training]\nlr = 0.002\nclip = 2.0\n')
+    given = tiny_request(corpus).given
+    call(corpus, config=file, overrides=given | {"training.lr": 0.005}, archs=["transformer"], match=False)
+    [experiment] = conducted
+    assert experiment.request.match is False
+    assert experiment.request.given == given | {"seed": 3, "training.lr": 0.005, "training.clip": 2.0}
 
 
 def test_one_budget_at_most(corpus: Path, conducted: list[Experiment]) -> None:

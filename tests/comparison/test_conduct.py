@@ -3,35 +3,24 @@
 Most children here are real processes that speak the child's language and train nothing.
 """
 
-import io
-import json
 import subprocess
 import sys
-import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from pydantic import TypeAdapter
 
-from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.comparison import conduct as conducting
-from jumok.comparison.budget import Budget
 from jumok.comparison.conduct import (
-    ChildStopped,
     EntryJob,
     ExperimentCallbacks,
-    ParentChannel,
-    carry_out,
     conduct,
-    job_for,
     last_words,
 )
 from jumok.comparison.entry import ComparisonEntry, MeasureOptions, TestPairs
-from jumok.comparison.experiment import Experiment, open_experiment
-from tests.comparison.conftest import tiny_request
+from jumok.comparison.experiment import Experiment
 
 CHILD = """
 import json, os, pathlib, sys, time
@@ -163,6 +152,14 @@ def test_what_is_measured_is_kept_until_entry_test_or_metrics_change(tmp_path: P
         (tmp_path / "plain" / "entries" / "a" / "measured.json").write_text(damaged)
         assert conduct(others[-1], ExperimentCallbacks()) is not None
         assert tries(tmp_path, "a") == number
+    answers = tmp_path / "plain" / "a" / "tested.json"
+    answers.parent.mkdir()
+    for number, kept in ((7, "{}"), (8, "{")):  # what the report will read has to be whole, too
+        answers.write_text(kept)
+        found = conduct(others[-1], ExperimentCallbacks())
+        assert tries(tmp_path, "a") == number
+        assert found is not None
+        assert found["a"]["status"] == ("completed" if kept == "{}" else "failed")
 
 
 def test_an_interruption_lets_the_child_save_and_the_next_sitting_goes_on(tmp_path: Path) -> None:
@@ -265,106 +262,12 @@ def test_an_order_is_what_the_child_reads(tmp_path: Path) -> None:
 def test_last_words(tmp_path: Path) -> None:
     (tmp_path / "log.txt").write_text("")
     assert last_words(3, tmp_path / "log.txt")["message"] == "the process ended with code 3: without a word"
-    assert last_words(-15, tmp_path / "log.txt")["message"] == "the process was killed by SIGTERM"
-
-
-def job_folder(corpus: Path, **more: Any) -> tuple[Path, EntryJob]:
-    """A folder with the job for one entry."""
-    experiment = open_experiment(tiny_request(corpus, archs=("rnn",), seeds=(7,), bootstrap=10, **more))
-    experiment = replace(experiment, options=replace(experiment.options, growth=False, focus=False))
-    folder = experiment.out / "entries" / "rnn-s7"
-    folder.mkdir(parents=True)
-    job = job_for(experiment, experiment.entries[0])
-    (folder / "entry.json").write_text(json.dumps(asdict(job), default=str))
-    return folder, job
-
-
-def lines(text: str) -> list[dict[str, Any]]:
-    return [json.loads(channel) for channel in text.splitlines()]
-
-
-def test_an_order_comes_back(corpus: Path) -> None:
-    folder, job = job_folder(corpus)
-    assert TypeAdapter(EntryJob).validate_json((folder / "entry.json").read_bytes()) == job
-
-
-def test_it_trains_with_the_shared_data_and_measures(corpus: Path) -> None:
-    folder, job = job_folder(corpus)
-    prepared = {path: path.stat().st_mtime_ns for path in job.data.iterdir()}
-    out, threads = io.StringIO(), torch.get_num_threads()
-    torch.set_num_threads(3)  # other than training's
-    try:
-        carry_out(folder, ParentChannel(out, threading.Event()))
-    finally:
-        torch.set_num_threads(threads)
-    told = lines(out.getvalue())
-    events = [channel["event"]["type"] for channel in told if channel["type"] == "event"]
-    assert events.count("train") == 6
-    assert events[-1] == "end"
-    assert {channel["type"] for channel in told} == {"event", "progress"}
-    result = json.loads((folder / "measured.json").read_bytes())
-    assert result["key"] == job.key
-    measured = result["measured"]
-    assert measured["speed"]["threads"] == 3
-    assert (measured["status"], measured["steps"], measured["quality"]["n"]) == ("completed", 6, 20)
-    # Of another seed than the data, it neither holds out other pairs nor makes anything again.
-    assert {path: path.stat().st_mtime_ns for path in job.data.iterdir()} == prepared
-    assert not (job.run / "data").exists()
-
-
-def test_told_to_stop_it_raises_at_the_next_word() -> None:
-    stopped = threading.Event()
-    channel = ParentChannel(io.StringIO(), stopped)
-    channel.progress("translating", 1, 9)
-    stopped.set()
-    with pytest.raises(ChildStopped):
-        channel.progress("translating", 2, 9)
-
-
-def test_a_parent_that_is_gone_tears_nothing() -> None:
-    class Gone(io.StringIO):
-        def flush(self) -> None:
-            raise BrokenPipeError
-
-    stopped = threading.Event()
-    ParentChannel(Gone(), stopped).event(
-        {"type": "train"}
-    )  # in the middle of training: it has to save, not to fail
-    assert stopped.is_set()
-
-
-def test_progress_is_told_now_and_then() -> None:
-    out = io.StringIO()
-    channel = ParentChannel(out, threading.Event())
-    for done in range(1, 1001):
-        channel.progress("translating", done, 1000)
-    told = lines(out.getvalue())
-    assert told[0]["done"] == 1
-    assert told[-1]["done"] == 1000
-    assert len(told) < 500
-    channel.tell("event", event={"loss": float("nan")})
-    assert lines(out.getvalue())[-1]["event"] == {"loss": None}
-
-
-def start_child(folder: Path) -> "subprocess.Popen[str]":
-    words = [sys.executable, "-m", "jumok.comparison.conduct", str(folder)]
-    streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    return subprocess.Popen(words, text=True, **streams)  # type: ignore[call-overload,no-any-return]
-
-
-@pytest.mark.slow
-def test_a_parent_that_goes_away_makes_it_save_and_end(corpus: Path) -> None:
-    rare = {"training__validate_every": 10**6, "training__save_every": 10**6}
-    folder, job = job_folder(corpus, budget=Budget("steps", 10**6), **rare)
-    with start_child(folder) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        for channel in child.stdout:
-            if json.loads(channel)["type"] == "event" and json.loads(channel)["event"]["type"] == "train":
-                break
-        child.stdin.close()
-        *_, last = child.stdout
-        assert json.loads(last) == {"type": "stopped"}
-    assert child.returncode == 0
-    assert max(checkpoint_folders(job.run)) >= 1
-    assert not (folder / "measured.json").exists()
+    assert last_words(-15, tmp_path / "log.txt") == {
+        "message": "the process was killed by SIGTERM",
+        "where": str(tmp_path / "log.txt"),
+        "hint": "",
+    }
+    (tmp_path / "log.txt").write_text("a\n" + "b" * 1990 + "c" * 1990 + " \n")
+    last = last_words(3, tmp_path / "log.txt")
+    assert last["message"] == f"the process ended with code 3: {'b' * 8}{'c' * 1990}"
+    assert (last["where"], last["hint"]) == (str(tmp_path / "log.txt"), "")

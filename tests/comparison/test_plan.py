@@ -1,14 +1,18 @@
 """Entries are architectures x seeds x ablations, and an ablation changes exactly what it names."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jumok.comparison.budget import Budget
 from jumok.comparison.plan import (
     ABLATIONS,
     TUNED,
     Variant,
     able,
+    choose_budget,
     flat,
     given_for,
     make_entries,
@@ -63,6 +67,14 @@ def test_names() -> None:
         *(f"{one} {kind}" for one in ("transformer", "transformer-s2") for kind in kinds),
     ]
     assert entries[-1].changes == {"model.positions": "none", "data.max_length": 24}
+
+
+def test_what_is_not_forced_is_written_by_the_model_itself() -> None:
+    entries = make_entries(BASES, (42,), (Variant("forcing", "rnn"),), 24)
+    assert {one.name: one.changes for one in entries if one.group == "forcing"} == {
+        "rnn forcing-0.5": {"training.teacher_forcing": 0.5, "training.rollout": True},
+        "rnn forcing-0.0": {"training.teacher_forcing": 0.0, "training.rollout": True},
+    }
 
 
 def test_every_ablation_is_of_settings_that_exist() -> None:
@@ -137,7 +149,17 @@ def test_dates_have_settings_of_their_own_and_the_user_the_last_word(name: str) 
 @pytest.mark.parametrize("name", TUNED)
 @pytest.mark.parametrize("often", ["training.validate_every", "training.save_every"])
 def test_the_last_update_of_dates_is_validated_and_saved_like_those_before(name: str, often: str) -> None:
-    assert TUNED[name].steps % int(str(TUNED[name].common[often])) == 0
+    assert TUNED[name].steps / int(str(TUNED[name].common[often])) == 4
+
+
+def test_of_two_settings_of_a_budget_the_time_counts() -> None:
+    given: dict[str, Any] = {"training.time_limit": 5, "training.max_steps": 70, "seed": 1}
+    assert choose_budget({}, given) == Budget("time", 5.0)
+    assert given == {"seed": 1}
+    given = {"training.max_steps": 70}
+    assert choose_budget({"flops": Budget("flops", 1e9), "seconds": None}, given) == Budget("flops", 1e9)
+    assert given == {}  # the option has the last word
+    assert choose_budget({}, {"data.name": "homeassistant-ko-en"}) == Budget()
 
 
 @pytest.mark.parametrize("name", ["", *TUNED])
