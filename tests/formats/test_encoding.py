@@ -4,6 +4,7 @@ import pytest
 
 from jumok.errors import DataError
 from jumok.formats.encoding import encoded_lines, encoding_of, read_text
+from jumok.formats.html_page import read_page
 
 
 @pytest.mark.parametrize("name", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
@@ -33,3 +34,20 @@ def test_other_bytes_are_told_with_their_line(tmp_path: Path) -> None:
         line = before.count(b"\n") + 3
         with pytest.raises(DataError, match=f"not UTF-8: byte 0xfc is no character\n.*a.txt, line {line}\n"):
             list(encoded_lines(path)[1])
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_a_line_is_counted_right_behind_a_mark(tmp_path: Path, mark: bytes, before: int) -> None:
+    path = tmp_path / "a.html"
+    path.write_bytes(mark + b"\n" * before + b"\xff\n")
+    for read in (read_text, lambda path: list(encoded_lines(path)[1]), read_page):
+        with pytest.raises(DataError, match=f"byte 0xff is no character\n.*a.html, line {before + 1}\n"):
+            read(path)
+
+
+def test_in_utf_16_a_byte_of_a_letter_is_no_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("ਊ\n".encode("utf-16") + b"\x00\xd8\x00\x00")  # U+0A0A; half a character
+    with pytest.raises(DataError, match="the file is not UTF-16-LE: byte 0x00 is no character\n.*, line 2\n"):
+        read_text(path)

@@ -55,9 +55,7 @@ def _lines(path: Path, encoding: Encoding) -> Iterator[str]:
                 number += 1
                 yield line
         except UnicodeDecodeError as error:
-            whole = error.object[: error.start].decode(encoding.name, "replace")
-            place = f"line {number + 1 + whole.count(chr(10))}"
-            raise not_text(path, encoding, error, place) from None
+            raise not_text(path, encoding, error, number) from None
 
 
 def read_text(path: Path) -> tuple[Encoding, str]:
@@ -67,16 +65,16 @@ def read_text(path: Path) -> tuple[Encoding, str]:
     try:
         return encoding, data[len(encoding.mark) :].decode(encoding.name)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise not_text(path, encoding, error, f"line {line}") from None
+        raise not_text(path, encoding, error) from None
 
 
-def not_text(path: Path, encoding: Encoding, error: UnicodeDecodeError, where: str) -> DataError:
-    """The error of a file with bytes that are no characters."""
+def not_text(path: Path, encoding: Encoding, error: UnicodeDecodeError, lines: int = 0) -> DataError:
+    """The error of a file with bytes that are no characters; so many lines stand before what was decoded."""
+    line = lines + error.object[: error.start].decode(encoding.name, "replace").count("\n") + 1
     wrong = error.object[error.start : error.start + 1].hex()
     return DataError(
         f"the file is not {encoding.name.upper()}: byte 0x{wrong} is no character",
-        where=f"{path}, {where}",
+        where=f"{path}, line {line}",
         hint="save it as UTF-8: iconv -f latin1 -t utf-8 FILE",
         code="encoding",
     )

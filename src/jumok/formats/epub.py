@@ -18,7 +18,6 @@ from jumok.formats.inline import render
 from jumok.formats.ooxml import closed, opened
 from jumok.formats.package import Package, PartWalk, encrypted, segments_in, write_package
 from jumok.formats.segments import Languages, MarkedText, Segment
-from jumok.formats.spliced import Hole, Holes
 from jumok.formats.walk import Walk, has_words
 from jumok.formats.xml_stream import XmlStream, element, escaped, raw_of
 
@@ -145,15 +144,12 @@ def walk_page(package: Package, target: str, stream: XmlStream, name: str) -> Wa
             yield piece.decode(encoding.name)
             continue
         answers = list[MarkedText | None]()
-        for segment in piece.segments if isinstance(piece, Holes) else (piece.segment,):
+        for segment in piece.segments:
             placed = Segment(segment.source, f"{name}, {segment.where}", segment.target, segment.sentences)
             answers.append((yield placed))
-        filled = filled_hole(piece, answers).decode(encoding.name)
-        yield filled.replace("&nbsp;", "&#160;") if any(answers) else filled  # XML does not know the name
-
-
-def filled_hole(hole: Hole | Holes, answers: list[MarkedText | None]) -> bytes:
-    """What stands in a hole with these answers."""
-    if isinstance(hole, Holes):
-        return hole.fill(answers) if any(answers) else hole.raw
-    return hole.raw if answers[0] is None else hole.fill(answers[0])
+        if any(answers):
+            yield (
+                piece.fill(answers).decode(encoding.name).replace("&nbsp;", "&#160;")
+            )  # XML has no such name
+        else:
+            yield piece.raw.decode(encoding.name)

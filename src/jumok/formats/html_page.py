@@ -82,11 +82,10 @@ def read_page(path: Path) -> tuple[Encoding, str]:
     try:
         return encoding, data[len(encoding.mark) :].decode(encoding.name)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise not_text(path, encoding, error, f"line {line}") from None
+        raise not_text(path, encoding, error) from None
 
 
-def page_pieces(text: str, encoding: Encoding, language: str, first_line: int = 1) -> Iterator[Piece]:
+def page_pieces(text: str, encoding: Encoding, language: str, first_line: int = 1) -> Iterator[bytes | Holes]:
     """A page, or a part of one, as pieces."""
     tokens, number = list(html_tokens(text)), 0
     run = HtmlRun(text, encoding, first_line)
@@ -200,7 +199,7 @@ class HtmlRun:
             for name in readable(token)
         ]
 
-    def alone(self, token: HtmlToken, raw: str) -> Iterator[Piece]:
+    def alone(self, token: HtmlToken, raw: str) -> Iterator[bytes | Holes]:
         """The tag of a block; its attributes may be translated."""
         found = self.attributes(token)
         if not found:
@@ -212,7 +211,7 @@ class HtmlRun:
 
         yield Holes(tuple(segment for _, segment in found), self.encode(raw), fill)
 
-    def end(self) -> Iterator[Piece]:
+    def end(self) -> Iterator[bytes | Holes]:
         """The run as pieces; what follows is another one."""
         items, self.items = self.items, []
         if not items:
@@ -225,7 +224,7 @@ class HtmlRun:
             yield self.hole(items)
         yield self.encode(after)
 
-    def hole(self, items: Sequence[tuple[HtmlToken, str]]) -> Piece:
+    def hole(self, items: Sequence[tuple[HtmlToken, str]]) -> bytes | Holes:
         """The text of a run with its markup, and the attributes of that."""
         marked = marked_text(items)
         found = [(raw, *one) for token, raw in items for one in self.attributes(token)]
