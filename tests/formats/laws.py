@@ -59,6 +59,16 @@ def check_laws(format: DocumentFormat, path: Path) -> Path:
     return capitals
 
 
+def check_mark(format: DocumentFormat, path: Path) -> None:
+    """A file that begins with the mark of its encoding has the same segments and begins so afterwards."""
+    marked = path.with_name("marked-" + path.name)
+    marked.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    found = segments(format, marked)
+    assert found == segments(format, path)
+    answers = [one.source for one in found]
+    assert written(format, marked, iter(answers)) == b"\xef\xbb\xbf" + written(format, path, iter(answers))
+
+
 def check_capitals(format: DocumentFormat, path: Path, capitals: Path) -> None:
     """For formats whose translation stands where the source stood."""
     expected = [in_capitals(one.source) for one in segments(format, path)]

@@ -72,6 +72,24 @@ def test_what_must_not_be_translated_is_kept(tmp_path: Path) -> None:
 def test_escaped_markup_is_markup(tmp_path: Path) -> None:
     found = one_string(tmp_path, "A &lt;b>word&lt;/b> here")
     assert found == MarkedText("A word here", (Tag(2, 6, "<b>", "</b>"),))
+    assert ">A &lt;b&gt;WORD&lt;/b&gt; HERE<" in (tmp_path / "capitals-strings.xml").read_text("utf-8")
+
+
+def test_escapes_are_signs_and_unknown_ones_are_their_letter(tmp_path: Path) -> None:
+    found = one_string(tmp_path, r"\u00e4pfel\tund \q\@ \u0041-\\n")
+    assert found.text == "äpfel\tund q@ A-\\n"
+    assert r">ÄPFEL\tUND Q@ A-\\N<" in (tmp_path / "capitals-strings.xml").read_text("utf-8")
+
+
+def test_elements_without_content_are_points_by_their_own_names(tmp_path: Path) -> None:
+    found = one_string(tmp_path, 'Hi <b id="1" />and <i/>you <b>there</b>')
+    assert [(tag.open, tag.close) for tag in found.tags] == [
+        ('<b id="1"></b>', ""),
+        ("<i></i>", ""),
+        ("<b>", "</b>"),
+    ]
+    new = (tmp_path / "capitals-strings.xml").read_text("utf-8")
+    assert '>HI <b id="1"></b>AND <i></i>YOU <b>THERE</b></string>' in new
 
 
 def test_white_space_in_a_row_is_one_space_also_across_markup(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import DataError
-from jumok.formats.csv_rows import read_csv
+from jumok.formats.csv_rows import delimiter_of, read_csv
 
 CELL = st.text(st.sampled_from('ab",;\n\té '), min_size=1, max_size=6)
 
@@ -75,3 +75,31 @@ def test_a_header_that_cannot_be_used(header: str, message: str) -> None:
         read(f"{header}\nx,y")
     assert caught.value.where == "f:1"
     assert "name" in caught.value.hint
+
+
+def test_after_a_stray_quote_rows_and_lines_are_counted_on() -> None:
+    found = list(read_csv(["en,de", '"stray,b', "two,zwei", "three", '"4', 'four",vier', "x"], "f"))
+    assert [(unit.number, unit.fault.where if unit.fault else unit.texts["en"]) for unit in found] == [
+        (2, "f, row 2 (line 2)"),
+        (3, "two"),
+        (4, "f, row 4 (line 4)"),
+        (5, "4\nfour"),
+        (6, "f, row 6 (line 7)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "delimiter"),
+    [
+        ("a;b,c;d", ";"),
+        ("a,b;c,d", ","),
+        ("a\tb;c|d,e", "\t"),
+        ("a|b;c|d", "|"),
+        ("text", ","),
+        ('"a;b;c","d;e;f",x', ","),
+        ('"a,b";"c,d,e"', ";"),
+        ('"a;b"', ","),
+    ],
+)
+def test_columns_are_parted_by_what_the_header_has_most_of(header: str, delimiter: str) -> None:
+    assert delimiter_of(header) == delimiter

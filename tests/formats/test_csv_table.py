@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.formats.laws import check_capitals, check_laws, segments, texts, upper, written
+from tests.formats.laws import check_capitals, check_laws, check_mark, segments, texts, upper, written
 
 from jumok.errors import ConfigError, DataError
-from jumok.formats.csv_table import CsvFormat, TsvFormat
+from jumok.formats.csv_table import CsvFormat, TsvFormat, value
 from jumok.formats.segments import MarkedText
 
 CELLS = st.text(st.sampled_from('ab ,;"\n\té1'), max_size=6)
@@ -37,7 +37,11 @@ def test_columns_by_name_leave_the_header_and_the_others(tmp_path: Path) -> None
 
 def test_columns_by_number_have_no_header(tmp_path: Path) -> None:
     path = table(tmp_path, "some words\t1\nmore words\t2\n", "a.tsv")
-    assert texts(TsvFormat(columns=("1",)), path) == ["some words", "more words"]
+    assert [(one.source.text, one.where) for one in segments(TsvFormat(columns=("1",)), path)] == [
+        ("some words", "row 1, column 1"),
+        ("more words", "row 2, column 1"),
+    ]
+    check_mark(TsvFormat(columns=("1",)), path)
 
 
 def test_one_column_need_not_be_chosen(tmp_path: Path) -> None:
@@ -78,6 +82,8 @@ def test_any_answer_can_be_written(tmp_path_factory: pytest.TempPathFactory, tex
         (("tex",), "the table has no column 'tex'\n.*\n  did you mean 'text'"),
         (("3",), "the table has 2 columns, not 3"),
         (("0",), "the table has 2 columns, not 0"),
+        (("1", "3"), "the table has 2 columns, not 3"),
+        (("0", "2"), "the table has 2 columns, not 2"),
     ],
 )
 def test_columns_that_are_not_there(tmp_path: Path, columns: tuple[str, ...], message: str) -> None:
@@ -105,3 +111,25 @@ def test_rows_that_are_short_or_blank_stay(tmp_path: Path) -> None:
     path = table(tmp_path, "id,text\n1\n\n2,words,more\n")
     assert texts(CsvFormat(columns=("text",)), path) == ["words"]
     assert check_laws(CsvFormat(columns=("text",)), path).read_bytes() == b"id,text\n1\n\n2,WORDS,more\n"
+
+
+def test_of_a_wide_table_an_error_shows_the_beginning(tmp_path: Path) -> None:
+    names = [f"{n:02}" + "x" * 29 for n in range(50)]
+    path = table(tmp_path, ",".join(names) + "\n")
+    with pytest.raises(ConfigError, match="which columns") as caught:
+        segments(CsvFormat(), path)
+    shown = ", ".join(name[:30] for name in names[:12])
+    assert caught.value.hint == f"choose by name or number: --format csv:2; the first row is: {shown}"
+    for count, said in ((49, True), (50, False)):
+        table(tmp_path, ",".join(names[:count]) + "\n")
+        with pytest.raises(ConfigError, match="the table has no column '07xxx'") as caught:
+            segments(CsvFormat(columns=("07xxx",)), path)
+        assert bool(caught.value.hint) == said
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [('"', '"'), ('""', ""), ('"a"', "a"), (' "a" ', "a"), ('"a""b"', 'a"b'), (" a ", " a "), ('a"', 'a"')],
+)
+def test_what_a_cell_says(cell: str, said: str) -> None:
+    assert value(cell) == said

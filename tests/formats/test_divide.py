@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,3 +48,59 @@ def test_tags_are_closed_in_each_part_and_points_come_once(a: int, b: int, c: in
 def test_a_part_without_words_is_empty() -> None:
     parts = parts_of(MarkedText("one", (Tag(0, 3, "<i>", "</i>"), Tag(3, 3, "<br>"))), [[(0, 3)], []])
     assert [render(part) for part in parts] == ["<i>one</i><br>", ""]
+
+
+def test_cuts_are_the_nearest_and_each_is_behind_the_last() -> None:
+    def parts(text: str, lengths: list[int]) -> list[str]:
+        return [text[a:b] for a, b in divided(text, lengths)]
+
+    assert parts("aaaa b c", [1, 1]) == ["aaaa", "b c"]
+    assert parts("aaaa b c", [3, 1]) == ["aaaa b", "c"]
+    assert parts("aaaa b c", [1, 7]) == ["aaaa", "b c"]
+    assert parts("a b c", [1, 0, 1]) == ["a b", "c", ""]
+    assert parts("a b c d", [0, 1, 1]) == ["a", "b", "c d"]
+    assert parts("ab cd", [2, 0, 0]) == ["ab", "cd", ""]
+    assert parts("あいう えお", [1, 3]) == ["あ", "いう えお"]
+
+
+@pytest.mark.parametrize(
+    ("place", "first", "second"),
+    [
+        (0, "<br>one", "two\nsix"),
+        (2, "on<br>e", "two\nsix"),
+        (3, "one<br>", "two\nsix"),
+        (4, "one", "<br>two\nsix"),
+        (7, "one", "two<br>\nsix"),
+        (8, "one", "two\n<br>six"),
+        (10, "one", "two\nsi<br>x"),
+        (11, "one", "two\nsix<br>"),
+    ],
+)
+def test_points_keep_their_places_among_lines(place: int, first: str, second: str) -> None:
+    marked = MarkedText("one two six", (Tag(place, place, "<br>"),))
+    assert [render(part) for part in parts_of(marked, [[(0, 3)], [], [(4, 7), (8, 11)]])] == [
+        first,
+        "",
+        second,
+    ]
+
+
+def test_tags_keep_their_places_among_lines() -> None:
+    text, groups = "one two six", [[(0, 3)], [(4, 7), (8, 11)]]
+    for span, parts in {
+        (4, 7): ["one", "<i>two</i>\nsix"],
+        (8, 11): ["one", "two\n<i>six</i>"],
+        (5, 9): ["one", "t<i>wo\ns</i>ix"],
+        (2, 11): ["on<i>e</i>", "<i>two\nsix</i>"],
+        (0, 4): ["<i>one</i>", "two\nsix"],
+    }.items():
+        marked = MarkedText(text, (Tag(*span, "<i>", "</i>", keep=True),))
+        found = parts_of(marked, groups)
+        assert [render(part) for part in found] == parts
+        assert all(tag.keep for part in found for tag in part.tags)
+
+
+def test_a_point_before_all_parts_goes_to_the_first_that_has_text() -> None:
+    marked = MarkedText("  ab", (Tag(0, 0, "<br>"),))
+    assert [render(part) for part in parts_of(marked, [[], [(2, 3)], [(3, 4)]])] == ["", "<br>a", "b"]
+    assert [render(part) for part in parts_of(marked, [[], []])] == ["<br>", ""]

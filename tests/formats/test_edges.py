@@ -55,3 +55,15 @@ def test_equal_neighbours_are_one_unless_something_is_between() -> None:
     assert joined(MarkedText("ab", apart)).tags == apart
     held = (Tag(0, 1, "<b>", "</b>"), *two)
     assert joined(MarkedText("ab", held)).tags == held
+    inside = (Tag(0, 3, "<b>", "</b>"), Tag(0, 1, "<i>", "</i>"), Tag(1, 2, "<i>", "</i>"))
+    assert joined(MarkedText("abc", inside)).tags == (inside[0], Tag(0, 2, "<i>", "</i>"))
+    apart = (Tag(0, 1, "<b>", "</b>"), Tag(2, 3, "<i>", "</i>"), Tag(3, 4, "<i>", "</i>"))
+    assert joined(MarkedText("abcd", apart)).tags == (apart[0], Tag(2, 4, "<i>", "</i>"))
+    ended = (Tag(2, 3, "<br/>"), Tag(2, 3, "<i>", "</i>"), Tag(3, 4, "<i>", "</i>"))
+    assert joined(MarkedText("abcd", ended)).tags == (ended[0], Tag(2, 4, "<i>", "</i>"))
+    for other in (
+        Tag(1, 2, "<i>", "</i>", keep=True),
+        Tag(1, 2, "<i id='2'>", "</i>"),
+        Tag(1, 2, "<i>", "</i >"),
+    ):
+        assert joined(MarkedText("ab", (two[0], other))).tags == (two[0], other)

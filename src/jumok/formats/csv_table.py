@@ -127,7 +127,7 @@ def cell_of(text: str, old: str, mark: str, *, quotes: bool) -> str:
     """A text as a cell: in quotes if the old one was, or if it must be."""
     if not quotes:
         text = " ".join(text.splitlines()).replace("\t", " ")
-    was = len(old) > 1 and old.strip().startswith('"') and old.strip().endswith('"')
+    was = old.strip().startswith('"') and old.strip().endswith('"')
     if was or (quotes and re.search(rf'["\r\n{re.escape(mark)}]', text)):
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -16,10 +16,8 @@ def divided(text: str, lengths: list[int]) -> list[Span]:
     The k-th cut is the one nearest to ``len(text) · (l₁ + … + l_k) / Σ l``. With fewer words than lengths the
     last stretches are empty.
     """
-    places = [
-        at for at in range(1, len(text)) if text[at].isspace() or _CLOSE.fullmatch(text, at - 1, at + 1)
-    ]
-    total, cuts = sum(lengths) or 1, [0]
+    places = [at for at in range(len(text)) if text[at].isspace() or _CLOSE.fullmatch(text, at - 1, at + 1)]
+    total, cuts = sum(lengths), [0]
     for share in list(accumulate(lengths))[:-1]:
         wanted = len(text) * share / total
         later = [at for at in places if at > cuts[-1]]
