@@ -1,6 +1,7 @@
 """Calibration of a whole model: what it learns holds for sentences that it has not seen."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -8,7 +9,15 @@ from jumok.checkpoint.bundled import bundled
 from jumok.data.builtin import builtin_corpus
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, DataError
-from jumok.evaluation.calibrate import calibrate, fit_calibration, judge, label_answers
+from jumok.evaluation.calibrate import (
+    LabelledAnswer,
+    calibrate,
+    check_enough,
+    fit_calibration,
+    judge,
+    label_answers,
+    lowest_score,
+)
 
 Pairs = tuple[list[str], list[str]]
 
@@ -46,6 +55,11 @@ def test_what_is_kept_is_used(translator: Translator) -> None:
     assert again.lowest_score == low
     assert sum(score < low for score in scores) == 2
     assert found.to_dict()["words"]["count"] == found.words.count
+    labelled = label_answers(translator, *pairs_of("valid", 200), beam=1)
+    held_out = judge(fit_calibration(labelled[::2]), labelled[1::2])  # every second one
+    assert (found.words, found.sentences) == held_out
+    assert found.calibration.words == fit_calibration(labelled).words  # of all that there is
+    assert found.calibration.fitted["words"] == sum(len(one.changed) for one in labelled)
     before = (translator.folder / "confidence.json").read_bytes()
     assert calibrate(translator, *pairs_of("valid", 100), keep=False).file is None
     assert (translator.folder / "confidence.json").read_bytes() == before
@@ -72,3 +86,24 @@ def test_a_handful_is_refused(translator: Translator) -> None:
 def test_draws_are_refused(translator: Translator) -> None:
     with pytest.raises(ConfigError, match="calibrated for answers that are searched"):
         calibrate(translator, ["x"], ["y"], sample=True)
+
+
+def answers_of(sentences: int, words: int) -> list[LabelledAnswer]:
+    """The words are shared out among the sentences; the scores are whole numbers from 0 down."""
+    counts = [words // sentences + (n < words % sentences) for n in range(sentences)]
+    return [
+        LabelledAnswer({}, (False,) * count, any_changed=False, score=-n) for n, count in enumerate(counts)
+    ]
+
+
+@pytest.mark.parametrize(("sentences", "words"), [(49, 500), (50, 499)])
+def test_fifty_sentences_of_five_hundred_words_are_enough_and_no_fewer(sentences: int, words: int) -> None:
+    check_enough(answers_of(50, 500))
+    with pytest.raises(DataError, match=f"have {words} words in {sentences} sentences, too few"):
+        check_enough(answers_of(sentences, words))
+
+
+def test_one_answer_in_a_hundred_scores_lower() -> None:
+    assert lowest_score(answers_of(101, 101)) == -99
+    assert lowest_score(answers_of(4, 4)) == -2.97
+    assert lowest_score([replace(answers_of(1, 1)[0], score=-1.23456)]) == -1.2346

@@ -51,6 +51,7 @@ def test_bleu_chrf_and_ter_are_sacrebleus(pairs: list[tuple[str, str]]) -> None:
 
 def test_the_signature_names_every_choice() -> None:
     one = ["a b c d"]
+    assert metrics.bleu(one, one).value == pytest.approx(100)  # with a single run of four words
     assert metrics.bleu(one, one).signature.startswith(
         "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2."
     )

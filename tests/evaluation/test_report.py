@@ -104,6 +104,15 @@ def test_json_is_readable_and_never_holds_an_infinity() -> None:
     text = report.to_json()
     assert json.loads(text)["metrics"]["ppl"] == {"value": None, "ci95": [1.0, None], "signature": "s"}
     assert "Infinity" not in text
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        replace(report, decode={"temperature": float("nan")}).to_json()
+
+
+def test_an_evaluation_is_shown_without_its_texts() -> None:
+    told = repr(replace(report("mine", HALF), mistakes=find_mistakes([Pair("x", ("a",), "b")])))
+    assert told.startswith("Evaluation(model='mine', data='test', sha256='")
+    long = ("sources", "references", "hypotheses", "sentence_chrf", "mistakes", "statistics")
+    assert not [name for name in long if f"{name}=" in told]
 
 
 def test_neighbours_are_compared_on_the_same_resamples() -> None:
@@ -311,6 +320,17 @@ def test_the_paired_test_is_sacrebleus(references: list[str], shares: tuple[floa
 def test_a_system_against_itself_is_no_evidence(references: list[str]) -> None:
     statistics = metrics.chrf(system(references, 0.2, 0), references)
     assert paired_test(statistics, statistics, 100) == (0, 1)
+
+
+def test_only_differences_beyond_the_one_that_was_found_count() -> None:
+    """On resamples that differ by 0 and 2 in turn the mean is 1, and 2 is as far above it as was found."""
+
+    def score(sums: np.ndarray) -> np.ndarray:
+        return np.arange(len(sums)) % 2 * 2.0 if sums.ndim == 2 else np.array(1.0)
+
+    system = Statistics("mean", np.ones((3, 1)), score, "")
+    baseline = Statistics("mean", np.ones((3, 1)), lambda sums: 0 * sums[..., 0], "")
+    assert paired_test(baseline, system, 4) == (1.0, 0.2)
 
 
 def test_swapping_the_systems_only_turns_the_sign(references: list[str]) -> None:
