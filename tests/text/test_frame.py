@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 
 from jumok.config import TextConfig
 from jumok.errors import ConfigError, ModelError
-from jumok.text.frame import PLAIN, SOURCE, TARGET, TEXT, Direction, Frame, closed, parse_frame, tagged
+from jumok.text.frame import (
+    PLAIN,
+    SOURCE,
+    TARGET,
+    TEXT,
+    Direction,
+    Frame,
+    closed,
+    listed,
+    parse_frame,
+    tagged,
+)
 from jumok.text.tokenizer import BOS, EOS, Tokenizers, load_tokenizers, train_tokenizer
 
 LINES = ["ein Mann <2de> reitet", "a man rides <2en> a horse", "<2fr> un homme"] * 4
@@ -62,6 +73,27 @@ def test_what_stands_around_a_sentence_is_counted_and_taken_away(
     ids = both.framed((7, 8))
     assert both.bare(ids) == (7, 8)
     assert len(closed(ids)) == 2 + sum(around) + 1
+
+
+def test_which_frames_write_the_end_themselves() -> None:
+    sources = [(TEXT, "</s>"), (TARGET, TEXT, "</s>"), (TEXT, "</s>", SOURCE), (TARGET, TEXT)]
+    frames = [framed(source=source).frame for source in sources]
+    assert [one.closes for one in frames] == [False, False, True, True]
+    assert [one.endless for one in frames] == [False, False, False, True]
+
+
+def test_a_message_names_a_dozen_languages() -> None:
+    assert listed("abcdefghijkl") == "a, b, c, d, e, f, g, h, i, j, k, l"
+    assert listed("abcdefghijklm") == "a, b, c, d, e, f, g, h, i, j, k, l and 1 more"
+
+
+def test_the_file_of_a_frame_stays_as_it_was() -> None:
+    """Its bytes are part of the fingerprint of a model's tokenizers."""
+    assert framed(pairs=DIRECTIONS[:1], source=(TARGET, TEXT, "</s>")).frame.to_bytes().decode() == (
+        '{\n "format": "jumok-frame/1",\n "source": [\n  "{target}",\n  "…",\n  "</s>"\n ],\n "target": [],\n'
+        ' "languages": {\n  "de": "<2de>",\n  "en": "<2en>",\n  "fr": "<2fr>"\n },\n'
+        ' "pairs": [\n  [\n   "en",\n   "de"\n  ]\n ]\n}'
+    )
 
 
 def test_the_plain_frame_changes_nothing() -> None:
@@ -134,6 +166,21 @@ class TestChoose:
         with pytest.raises(ConfigError, match=r"translates into de, fr: say which"):
             self.frame.choose(source="en")
 
+    def test_without_pairs_every_language_goes_into_every_other(self) -> None:
+        frame = framed(**NLLB).frame
+        assert list(map(str, frame.directions)) == ["de→en", "de→fr", "en→de", "en→fr", "fr→de", "fr→en"]
+        assert frame.choose("DE", "en") == Direction("de", "en")
+        with pytest.raises(ConfigError, match="does not translate from de into de"):
+            frame.choose("de", "de")
+        with pytest.raises(ConfigError, match=r"translates from de, fr: say which") as told:
+            frame.choose(target="en")
+        assert told.value.hint == '--from de, or from_language="de" in Python and over HTTP'
+        two = Frame(languages=(("de", "d"), ("en", "e")), **NLLB)
+        assert two.choose(target="en") == two.choose(source="de") == Direction("de", "en")
+
+    def test_two_languages_to_go_into_are_told_by_a_tag(self) -> None:
+        assert tagged([Direction("de", "en"), Direction("en", "de")]).source == (TARGET, TEXT, "</s>")
+
     def test_a_language_that_it_does_not_have(self) -> None:
         with pytest.raises(ConfigError, match=r"to='ko': this model has no such language on its target side"):
             self.frame.choose(target="ko")
@@ -150,7 +197,8 @@ class TestChoose:
     ("changed", "fault"),
     [
         ({"format": "other"}, "another format"),
-        ({"source": ["</s>"]}, "source has"),
+        ({"source": ["</s>"]}, 'source has "…" 0 times, not once'),
+        ({"source": ["…", "</s>", "</s>"]}, "source has </s> 2 times, not once"),
         ({"source": ["</s>", "…"]}, "stands before the sentence"),
         ({"target": ["</s>"]}, "target has"),
         ({"languages": {}}, "knows none"),

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from tests.text.test_protected import PIECES
 
 from jumok.text.layouts import Protection, TextMasker, all_spans
+from jumok.text.protected import ProtectedSpan
 from jumok.text.restore import restore_all
 from jumok.text.sentences import TextLayout
 
@@ -68,6 +69,47 @@ def test_a_message_by_itself_is_laid_out_as_its_texts() -> None:
     assert laid.gaps == ("{n, plural, =0 {", "} one {", "} other {", "}}")
 
 
+def test_a_text_in_one_piece_keeps_no_space_around_it() -> None:
+    laid = masker(split=False).lay_out(" Hi {x}. Bye. ")
+    assert laid.read == ("Hi ⓵. Bye.",)
+    assert copied(laid) == "Hi {x}. Bye."
+    for text in ("{n, plural, =0 {No files} other {#  files in {x}}}", " {x} "):
+        assert copied(masker(split=False).lay_out(text)) == text
+    assert masker(split=False).lay_out("A").sentences == ("A",)
+    assert masker(Protection.NONE, split=False).lay_out("Hi. Bye.").sentences == ("Hi. Bye.",)
+
+
+@pytest.mark.parametrize("protect", Protection)
+def test_a_question_with_its_context_is_read_as_it_stands(protect: Protection) -> None:
+    text = "␞ Who has {x}? ␟ Tom came. Mary went."
+    for around in (text, f" {text}"):
+        assert masker(protect).lay_out(around).read == (text,)
+
+
+def test_signs_stand_for_themselves() -> None:
+    laid = masker(Protection.SIGNS).lay_out("Hi {name}. Bye.")
+    assert laid.read == ("Hi {name}.", "Bye.")
+    assert [one.sign for one in laid.masks[0].kept] == ["{name}"]
+    assert masker(Protection.SIGNS).lay_out("Hi. Bye.").masks == ()
+    assert [one.marks for one in masker().lay_out("Hi. Bye.").masks] == [True, True]
+
+
+def test_a_number_sign_stands_for_a_number_where_a_message_counts() -> None:
+    counting = masker().lay_out("You {n, plural, one {see # file} other {go}}.")
+    assert counting.read == ("see ⓵ file", "go", "You ⓵.")
+    choosing = masker().lay_out("You {n, select, one {see # file} other {go}}.")
+    assert choosing.read == ("see # file", "go", "You ⓵.")
+
+
+def test_what_a_caller_names_comes_before_what_is_always_protected() -> None:
+    assert all_spans("{a} {b}") == [ProtectedSpan(0, 3, "placeholder"), ProtectedSpan(4, 7, "placeholder")]
+    assert all_spans("{a} {b} c", [(8, 20), (1, 3)]) == [
+        ProtectedSpan(1, 3, "keep"),
+        ProtectedSpan(4, 7, "placeholder"),
+        ProtectedSpan(8, 9, "keep"),
+    ]
+
+
 def test_a_message_in_a_sentence_is_a_mark_and_its_texts_come_first() -> None:
     laid = masker().lay_out("Hi. You have {n, plural, one {# file} other {# files}}.")
     assert laid.read == ("Hi.", "⓵ file", "⓵ files", "You have ⓵.")
@@ -82,6 +124,10 @@ def test_capitals_are_read_small_and_marks_stay() -> None:
     laid = TextMasker("en", split=True, protect=Protection.MARKS, count=count).lay_out("SAVE {name} AS")
     assert laid.read == ("save ⓵ as",)
     assert copied(laid) == "SAVE {name} AS"
+    signs = TextMasker("en", split=True, protect=Protection.SIGNS, count=count)
+    assert signs.lay_out("SAVE {NAME} AS. SAVE IT ALL.").read == ("SAVE {NAME} AS.", "save it all.")
+    plain = TextMasker("en", split=True, protect=Protection.NONE, count=count)
+    assert plain.lay_out("SAVE IT ALL. Bye now.", [(13, 16)]).read == ("SAVE IT ALL.", "Bye now.")
 
 
 def test_nothing_is_protected_unless_it_is_asked_for() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from jumok.config import TextConfig
 from jumok.text.normalize import nfc, tidy
 from jumok.text.spans import (
+    TextPart,
     composed,
     laid_out,
     piece_bytes,
@@ -109,7 +110,59 @@ def test_a_source_as_it_was_given() -> None:
     assert "".join(found) == text.replace(" ", "").replace("\n", "")
 
 
+def test_a_piece_of_bytes_may_have_several() -> None:
+    found = [piece_bytes(one) for one in ("<0xEA>", "<0xEA><0xB0><0x80>", "<0xEA>x", "<0xEA", "a", "")]
+    assert found == [b"\xea", b"\xea\xb0\x80", None, None, None, None]
+
+
+def test_bytes_write_a_character_together() -> None:
+    pieces = ["<s>", "<0xEA>", "<0xB0>", "<0x80>", "<0x41>", " a", "<0xC3><0xA9><0x42>", "<0xC3>", "<0xA9>"]
+    assert list(spell([1, *range(10, 18)], pieces)) == [
+        TextPart((1, 2, 3), "가", "가".encode()),
+        TextPart((4,), "A", b"A"),
+        TextPart((5,), " a"),
+        TextPart((6,), "éB", "éB".encode()),
+        TextPart((7, 8), "é", "é".encode()),
+    ]
+    assert list(spell([10, 11], ["<0xEA>", "<0x41>"])) == [
+        TextPart((0,), "\ufffd", b"\xea"),
+        TextPart((1,), "\ufffd", b"A"),
+    ]
+
+
+def test_letters_of_one_syllable_share_its_place() -> None:
+    parts = [TextPart((n,), letter) for n, letter in enumerate(["ᄒ", "ᅡ", "ᆫ", "ᄀ", "ᅡ", "a"])]
+    spans = [*[(0, 1)] * 3, *[(1, 2)] * 2, (2, 3)]
+    assert laid_out(parts, jamo=True) == (spans, "한가a")
+    assert laid_out(parts, jamo=False) == ([(n, n + 1) for n in range(6)], normalize("NFD", "한가a"))
+
+
+def test_the_space_before_a_word_is_no_part_of_it() -> None:
+    tokenizer = train_tokenizer(LINES, TextConfig(vocabulary=340)).with_tags(["<2de>"])
+    word, space, tag = (tokenizer.token_id(name) for name in (" a", " ", "<2de>"))
+    first, second = tokenizer.token_id("<0xC3>"), tokenizer.token_id("<0xA9>")
+    for ids, text, spans in (
+        ([word, space, tag, word, EOS], "a  a", [(0, 1), (1, 2), (2, 2), (3, 4), (4, 4)]),
+        ([space, word], " a", [(0, 0), (1, 2)]),
+        (
+            [word, space, first, second, EOS, word, EOS],
+            "a é a",
+            [(0, 1), (1, 2), (2, 3), (2, 3), (4, 4), (4, 5), (5, 5)],
+        ),
+    ):
+        assert tokenizer.decode(ids) == text
+        assert token_spans(tokenizer, ids) == spans
+    assert source_spans(tokenizer, "a  a") == [(0, 1), (3, 4)]
+    assert source_spans(tokenizer, "a a") == [(0, 1), (2, 3)]
+
+
+def test_a_run_of_spaces_is_one_place() -> None:
+    assert tidy_places(" a  b\n") == ("a b", [(1, 2), (2, 4), (4, 5)])
+    assert tidy_places("a\u0301  b") == ("á b", [(0, 2), (2, 4), (4, 5)])
+
+
 def test_a_place_outside() -> None:
+    assert place_of((2, 2), [(2, 3), (4, 5)]) == (5, 5)
     assert place_of((0, 0), []) == (0, 0)
     assert place_of((1, 1), [(2, 3)]) == (3, 3)
     assert place_of((0, 0), [(2, 3)]) == (2, 2)

@@ -56,24 +56,13 @@ def spell(ids: Sequence[int], pieces: Sequence[str], tags: Container[int] = ()) 
 
 
 def _characters(run: Sequence[int], pieces: Sequence[str]) -> Iterator[TextPart]:
+    """The shortest stretches of a run of bytes that are text; where it is none as a whole, every token."""
     parts = [piece_bytes(pieces[i]) or b"" for i in run]
     try:
-        characters = b"".join(parts).decode()
+        b"".join(parts).decode()
     except UnicodeDecodeError:
         yield from (TextPart((i,), "\ufffd", data) for i, data in zip(run, parts, strict=True))
         return
-    if len(b"".join(parts)) > len(run):
-        yield from _texts(run, parts)
-        return
-    at = 0
-    for character in characters:
-        spelt = character.encode()
-        yield TextPart(tuple(run[at : at + len(spelt)]), character, spelt)
-        at += len(spelt)
-
-
-def _texts(run: Sequence[int], parts: Sequence[bytes]) -> Iterator[TextPart]:
-    """The shortest stretches of a run that are text, where a token may be several bytes."""
     first, data = 0, b""
     for n, part in enumerate(parts):
         data += part
