@@ -6,6 +6,7 @@ import pytest
 from tests.formats.laws import check_laws, inside, segments, texts, written
 
 from jumok.errors import DataError
+from jumok.formats import epub as module
 from jumok.formats.epub import EpubFormat
 from jumok.formats.segments import Languages, MarkedText
 
@@ -47,6 +48,9 @@ def test_chapters_contents_and_title_change_and_all_else_stays(tmp_path: Path) -
     found = texts(EpubFormat(), path)
     assert found[0] == "A small book"
     assert {"One", "Chapter one", "A house"} <= set(found)
+    assert [one.where for one in segments(EpubFormat(), path) if "toc" in one.where] == [
+        "OEBPS/toc.ncx, label 1"
+    ]
     old, new = inside(path.read_bytes()), inside(capitals.read_bytes())
     assert {name for name in old if old[name] == new[name]} == {
         "mimetype",
@@ -66,7 +70,8 @@ def test_the_language_is_the_new_one(tmp_path: Path) -> None:
     path = book(tmp_path / "a.epub")
     count = len(segments(EpubFormat(), path))
     new = inside(written(EpubFormat(Languages("en", "de")), path, iter([MarkedText("Ein\xa0Wort")] * count)))
-    assert b"<dc:language>de</dc:language>" in new["OEBPS/book.opf"]
+    expected = BOOK.replace("A small book", "Ein\xa0Wort").replace(">en</dc:language>", ">de</dc:language>")
+    assert new["OEBPS/book.opf"].decode() == HEAD + expected
     assert b'xml:lang="de" lang="de"' in new["OEBPS/chapter 1.xhtml"]
     assert b"&nbsp;" not in new["OEBPS/chapter 1.xhtml"]
     ElementTree.fromstring(new["OEBPS/chapter 1.xhtml"])
@@ -96,4 +101,44 @@ def test_a_chapter_in_another_encoding_is_refused(tmp_path: Path) -> None:
         archive.writestr("OEBPS/book.opf", BOOK)
         archive.writestr("OEBPS/chapter 1.xhtml", "<p>für</p>".encode("latin-1"))
     with pytest.raises(DataError, match="the chapter is not UTF-8: .*\n.*part OEBPS/chapter 1.xhtml"):
+        segments(EpubFormat(), path)
+
+
+def test_only_items_of_the_book_are_its_parts(tmp_path: Path) -> None:
+    record = '<link rel="record" href="other.xhtml" media-type="application/xhtml+xml"/>'
+    path = book(
+        tmp_path / "a.epub",
+        **{"OEBPS/book.opf": BOOK.replace("</metadata>", f"{record}</metadata>")},
+        **{"OEBPS/other.xhtml": "<p>Not of the book</p>"},
+    )
+    assert texts(EpubFormat(), path) == texts(EpubFormat(), book(tmp_path / "b.epub"))
+
+
+def test_a_chapter_in_utf_16_stays_in_it(tmp_path: Path) -> None:
+    path = book(tmp_path / "a.epub")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("META-INF/container.xml", CONTAINER)
+        archive.writestr("OEBPS/book.opf", BOOK)
+        archive.writestr("OEBPS/chapter 1.xhtml", "<p>One wörd</p>".encode("utf-16"))
+    new = inside(check_laws(EpubFormat(), path).read_bytes())["OEBPS/chapter 1.xhtml"]
+    assert new == "<p>ONE WÖRD</p>".encode("utf-16")
+
+
+def test_a_chapter_has_a_limit_and_the_contents_have_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    label = "<navLabel><text>{}</text></navLabel>"
+    labels = "".join(map(label.format, ("One", "2", "Three")))
+    path = book(
+        tmp_path / "a.epub", **{"OEBPS/toc.ncx": CONTENTS.replace(label.format("Chapter one"), labels)}
+    )
+    monkeypatch.setattr(module, "LARGEST", len((HEAD + CHAPTER).encode()))
+    assert [(one.source.text, one.where) for one in segments(EpubFormat(), path)][-2:] == [
+        ("One", "OEBPS/toc.ncx, label 1"),
+        ("Three", "OEBPS/toc.ncx, label 3"),
+    ]
+    monkeypatch.setattr(module, "LARGEST", len((HEAD + CHAPTER).encode()) - 1)
+    with pytest.raises(
+        DataError, match="a chapter of more than 0 MiB\n.*part OEBPS/chapter 1.xhtml\n  divide the chapter"
+    ):
         segments(EpubFormat(), path)

@@ -49,6 +49,18 @@ def test_a_page_without_answers_is_as_it_was_and_a_copy_has_the_same_tags(
         ("<pre>nie</pre>ja", "<pre>nie</pre>JA"),
         ("<div translate=no>nie <p>nie</p></div>ja", "<div translate=no>nie <p>nie</p></div>JA"),
         ("<p class='x notranslate'>nie</p>", "<p class='x notranslate'>nie</p>"),
+        ("<p class=translate>ja</p>", "<p class=translate>JA</p>"),
+        ("<p translate=yes class=x>ja</p>", "<p translate=yes class=x>JA</p>"),
+        ("<div translate=NO><div>nie</div>nie</div><div>ja</div>",
+         "<div translate=NO><div>nie</div>nie</div><div>JA</div>"),
+        ("<div translate=no>nie<br/>nie", "<div translate=no>nie<br/>nie"),
+        ('<img alt="nie" class="notranslate">ja', '<img alt="nie" class="notranslate">JA'),
+        ('<meta property="og:title" content="T"><meta content="nie"><meta name=og:title content=" ">',
+         '<meta property="og:title" content="T"><meta content="nie"><meta name=og:title content=" ">'),
+        ('<input type=RESET value=los><input type=text value=nie><input value=nie><p value=nie>',
+         '<input type=RESET value="LOS"><input type=text value=nie><input value=nie><p value=nie>'),
+        ('<track label="eins" title="zwei"></p title="nie">',
+         '<track label="EINS" title="ZWEI"></p title="nie">'),
         ("<script>var nie</script><style>nie</style><textarea>nie</textarea>",) * 2,
         ('<img alt="Bild" title=Titel src=s>', '<img alt="BILD" title="TITEL" src=s>'),
         ('ein <a href="u"><img alt="Bild"></a> hier', 'EIN <a href="u"><img alt="BILD"></a> HIER'),
@@ -78,6 +90,32 @@ def test_texts_and_where_they_stand(tmp_path: Path) -> None:
         ("Bild", "line 3, alt"),
         ("Ein Satz geht weiter.", "line 4"),
         ("Noch einer.", "line 4"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("eins<br><b><i>zwei</i></b>", ["eins zwei"]),
+        ("eins<br><b><i><u>zwei</u></i></b>", ["eins", "zwei"]),
+        ("eins<br> <b>&nbsp;</b>zwei", ["eins", "\xa0zwei"]),
+        ("eins<br>\n<b>zwei", ["eins zwei"]),
+        ("eins<br>2 zwei", ["eins", "2 zwei"]),
+        ("eins<br>", ["eins"]),
+        ("Eins<p>zwei<br>drei", ["Eins", "zwei drei"]),
+    ],
+)
+def test_a_line_goes_on_with_a_small_letter_that_is_near(tmp_path: Path, text: str, found: list[str]) -> None:
+    assert texts(FORMAT, page(tmp_path, text)) == found
+
+
+def test_what_is_one_thing_is_one_point_with_all_that_is_inside(tmp_path: Path) -> None:
+    svg = "<svg><svg/><text>nie</text><svg>x</svg></svg>"
+    (found,) = FORMAT.read(page(tmp_path, f"a {svg} <code class=translate>b</code> <i class=translate>c</i>"))
+    assert [(tag.begin, tag.end, tag.open, tag.keep) for tag in found.source.tags] == [
+        (2, 2, f"{svg} ", False),
+        (2, 3, "<code class=translate>", True),
+        (4, 5, "<i class=translate>", False),
     ]
 
 

@@ -32,6 +32,28 @@ def test_tags_text_and_the_rest() -> None:
     ]
 
 
+def test_comments_end_as_they_do_in_browsers() -> None:
+    """Also at once; and one without an end is all of the rest."""
+    assert kinds("<!-->a--><!--->b<!----><!-- - -- > -->c<!-- <p>") == [
+        ("other", "<!-->"),
+        ("text", "a-->"),
+        ("other", "<!--->"),
+        ("text", "b"),
+        ("other", "<!---->"),
+        ("other", "<!-- - -- > -->"),
+        ("text", "c"),
+        ("other", "<!-- <p>"),
+    ]
+    assert kinds("<?php\n1 ?>x<!doctype") == [("other", "<?php\n1 ?>"), ("text", "x"), ("other", "<!doctype")]
+
+
+def test_what_has_no_inside_and_what_has_no_attributes() -> None:
+    tokens = {token.raw: token for token in html_tokens('<br><p/><p></p title="x"><P title=y>')}
+    assert [token.is_void for token in tokens.values()] == [True, True, False, False, False]
+    assert tokens['</p title="x">'].attributes == {}
+    assert tokens["<P title=y>"].attributes["title"].text == "y"
+
+
 def test_scripts_are_no_markup_and_quoted_signs_end_no_tag() -> None:
     assert kinds("<script>a<b></Script>x") == [
         ("start", "script"),

@@ -28,8 +28,11 @@ def test_markup_without_text_is_one_point_and_what_ends_a_tag_stays_in_it() -> N
     builder.add("x")
     builder.point("<br/>")
     builder.close("</b>")
+    builder.open("<i>")
+    builder.add("y")
+    builder.close("</i>")
     assert builder.build() == MarkedText(
-        "x", (Tag(0, 0, "<a><img/></a>"), Tag(0, 1, "<b>", "<br/></b>", keep=True))
+        "xy", (Tag(0, 0, "<a><img/></a>"), Tag(0, 1, "<b>", "<br/></b>", keep=True), Tag(1, 2, "<i>", "</i>"))
     )
 
 
@@ -46,6 +49,14 @@ def test_a_point_gets_what_belongs_to_it() -> None:
 def test_text_is_escaped_and_markup_is_not() -> None:
     marked = MarkedText("a<b", (Tag(0, 3, "<i>", "</i>"),))
     assert render(marked, lambda text: text.replace("<", "&lt;")) == "<i>a&lt;b</i>"
+
+
+def test_tags_in_tags_end_where_they_end_and_kept_text_is_written_in_its_own_way() -> None:
+    code, inside = Tag(1, 4, "<c>", "</c>", keep=True), Tag(2, 3, "<i>", "</i>")
+    marked = MarkedText("abcdef", (Tag(0, 5, "<b>", "</b>"), code, inside, Tag(4, 5, "<u>", "</u>")))
+    assert render(marked) == "<b>a<c>b<i>c</i>d</c><u>e</u></b>f"
+    assert render(marked, str.upper) == "<b>A<c>B<i>C</i>D</c><u>E</u></b>F"
+    assert render(marked, str.upper, lambda text: f"({text})") == "<b>A<c>(b)<i>(c)</i>(d)</c><u>E</u></b>F"
 
 
 def test_white_space_is_taken_off_and_put_back() -> None:

@@ -155,7 +155,7 @@ def in_language(token: HtmlToken, language: str) -> str:
 
 def readable(token: HtmlToken) -> list[str]:
     """The attributes of a tag that people read, unless it says that nothing is to be translated."""
-    if token.kind != "start" or not _READABLE.search(token.raw) or is_kept(token):
+    if not _READABLE.search(token.raw) or is_kept(token):
         return []
     names = [name for name in READ if name in token.attributes]
     about = [token.attributes.get(name) for name in ("name", "property")]

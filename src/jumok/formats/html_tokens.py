@@ -15,6 +15,7 @@ VOID = frozenset(re.findall(r"\w+", "area base br col embed hr img input link me
 RAW = frozenset({"script", "style", "textarea", "xmp", "iframe", "noembed", "noframes"})
 """Elements whose content is no markup."""
 _NAME = re.compile(r"</?([a-zA-Z][^\s/>]*)")
+_OTHER = re.compile(r"<!--(?:-?>|.*?-->|.*)|<[!?][^>]*>?", re.DOTALL)
 _QUOTE_OR_END = re.compile(r"[>\"']")
 _ATTRIBUTE = re.compile(
     r"""(?<=[\s"'/])(?P<name>[^\s"'<>/=]+)(?:\s*=\s*(?:"(?P<double>[^"]*)"|'(?P<single>[^']*)'|(?P<bare>[^\s"'=<>`]+)))?"""
@@ -80,12 +81,8 @@ def html_tokens(text: str) -> Iterator[HtmlToken]:
 
 def _markup_end(text: str, place: int) -> tuple[int, HtmlKind]:
     """Where what begins with `<` here ends, and what it is."""
-    if text.startswith("<!--", place):
-        end = text.find("-->", place + 4)
-        return (len(text) if end < 0 else end + 3), "other"
-    if text.startswith(("<!", "<?"), place):
-        end = text.find(">", place)
-        return (len(text) if end < 0 else end + 1), "other"
+    if found := _OTHER.match(text, place):
+        return found.end(), "other"
     if not _NAME.match(text, place):
         return place + 1, "text"
     at = place

@@ -64,9 +64,7 @@ class MarkupBuilder:
         raw = "".join(tag.open for tag in self.tags[last:]) + raw
         del self.tags[last:]
         if begun.begin == self.length:
-            inner = "".join(tag.open for tag in self.tags[begun.place + 1 :])
-            del self.tags[begun.place :]
-            self.tags.append(Tag(self.length, self.length, begun.open + inner + raw))
+            self.tags[begun.place] = Tag(self.length, self.length, begun.open + raw)
         else:
             self.tags[begun.place] = Tag(begun.begin, self.length, begun.open, raw, begun.keep)
 
@@ -96,8 +94,8 @@ def render(
 
     def write(to: int) -> None:
         nonlocal place
-        as_code = kept is not None and any(tag.keep for tag in waiting)
-        written.append(kept(marked.text[place:to]) if kept and as_code else escape(marked.text[place:to]))
+        form = kept if kept and any(tag.keep for tag in waiting) else escape
+        written.append(form(marked.text[place:to]))
         place = to
 
     def advance(to: int) -> None:
