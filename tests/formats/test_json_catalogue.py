@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.formats.laws import check_capitals, check_laws, segments, texts, upper
+from tests.formats.laws import check_capitals, check_laws, check_mark, segments, texts, upper, written
 
 from jumok.errors import DataError
 from jumok.formats.json_catalogue import ArbFormat, JsonFormat
+from jumok.formats.segments import MarkedText
 
 FULL = """{
   "title" : "Hello <b>you</b>",   "n": 1.50,
@@ -38,6 +39,17 @@ def test_values_change_and_keys_numbers_and_layout_stay(tmp_path: Path) -> None:
 """
     )
     assert [one.where for one in segments(JsonFormat(), path)] == ["title", "list.0", "list.3.key", "same"]
+    check_mark(JsonFormat(), path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("words", "größe"), ("\\u0041b", "gr\\u00f6\\u00dfe"), ("\\u0041b ü", "größe")]
+)
+def test_signs_are_written_as_numbers_where_all_are_and_some_is(tmp_path: Path, old: str, new: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f'"{old}"', encoding="utf-8")
+    assert written(JsonFormat(), path, iter([MarkedText("größe")])).decode() == f'"{new}"'
+    assert [one.where for one in segments(JsonFormat(), path)] == ["the value"]
 
 
 def capitals_of(value: Any) -> Any:

@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from jumok.errors import ConfigError, DataError
-from jumok.formats.known import FORMATS, KnownFormat, by_suffix, format_of, names, text_format, zip_format
+from jumok.formats.known import (
+    FORMATS,
+    KnownFormat,
+    by_content,
+    by_suffix,
+    format_of,
+    names,
+    text_format,
+    zip_format,
+)
 from jumok.formats.segments import Languages
 
 
@@ -19,6 +28,7 @@ def test_the_list_says_what_each_format_says_itself(known: KnownFormat) -> None:
 def test_no_two_formats_have_one_extension_or_name() -> None:
     suffixes = [suffix for known in FORMATS for suffix in known.suffixes]
     assert len(suffixes) == len(set(suffixes))
+    assert not [one for one in suffixes for other in suffixes if one != other and one.endswith(other)]
     assert len(names()) == len(set(names()))
 
 
@@ -36,6 +46,31 @@ def test_what_cannot_be_told_lists_the_formats(tmp_path: Path) -> None:
         DataError, match=r"a.bin does not say what format it has\n.*\n  name it with --format: .*txt"
     ):
         format_of(tmp_path / "a.bin")
+
+
+def test_columns_are_those_of_tables(tmp_path: Path) -> None:
+    table = format_of(tmp_path / "a", "csv:title,,text")
+    assert (table.name, getattr(table, "columns", None)) == ("csv", ("title", "text"))
+    with pytest.raises(ConfigError, match="html has no columns: 'text'\n  columns are chosen in csv and tsv"):
+        format_of(tmp_path / "a", "html:text")
+
+
+def test_without_an_extension_the_beginning_tells(tmp_path: Path) -> None:
+    path = tmp_path / "page"
+    for data, name in (
+        (b"<html>", "html"),
+        (b" " * (4096 - len(b"<html")) + b"<html>", "html"),
+        (b" " * (4097 - len(b"<html")) + b"<html>", None),
+        (b"PK\x03\x04", None),
+    ):
+        path.write_bytes(data)
+        found = by_content(path)
+        assert (found.name if found else None) == name
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("word/document.xml", "")
+    assert format_of(path).name == "docx"
+    assert by_content(tmp_path) is None
+    assert by_content(tmp_path / "none") is None
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,24 @@ def test_what_is_translated(tmp_path: Path, before: str, after: str) -> None:
     assert written(FORMAT, file(tmp_path, before), capitals).decode() == after
 
 
+def test_texts_and_where_they_stand(tmp_path: Path) -> None:
+    text = "---\na: b\n---\n# Titel\n\nzwei\nZeilen ![ein Bild](s)\n\n<p>html\n<b>zwei</b></p>\n\n"
+    text += "| a | b |\n|---|---|\n| c | d |\n\n> - drin\n\n<p title='x'>\nEnde"
+    assert [(one.source.text, one.where) for one in FORMAT.read(file(tmp_path, text))] == [
+        ("Titel", "line 4"),
+        ("zwei Zeilen ", "line 6"),
+        ("ein Bild", "line 6, image"),
+        ("html zwei", "line 9"),
+        ("a", "line 12"),
+        ("b", "line 12"),
+        ("c", "line 14"),
+        ("d", "line 14"),
+        ("drin", "line 16"),
+        ("x", "line 18, title"),
+        ("Ende", "line 19"),
+    ]
+
+
 def structure(text: str) -> list[str]:
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
     found = []

@@ -16,7 +16,6 @@ from jumok.formats.segments import Languages, MarkedText, Segment
 from jumok.formats.walk import Walk, segments_on, write_whole
 
 _WORD = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
-DEEPEST = 500
 
 
 @dataclass(frozen=True)
@@ -75,10 +74,10 @@ def walk(path: Path, text: str, notes: str) -> Walk:
             if level:
                 level.count, level.wants_key = level.count + 1, True
         elif sign[0] == '"' and level and not level.listed and level.wants_key:
-            level.key, level.wants_key = json.loads(sign, strict=False), False
+            level.key, level.wants_key = json.loads(sign), False
         elif sign[0] == '"' and not any(notes and one.key.startswith(notes) for one in levels):
             where = ".".join(str(one.count) if one.listed else one.key for one in levels) or "the value"
-            answer = yield from ask(json.loads(sign, strict=False), where)
+            answer = yield from ask(json.loads(sign), where)
             if answer is not None:
                 yield text[done : word.start()] + json.dumps(answer, ensure_ascii=ascii_only)
                 done = word.end()

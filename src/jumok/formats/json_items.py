@@ -105,7 +105,6 @@ def _items(source: JsonText) -> Iterator[NamedTexts]:
     number, after = 0, source.peek()
     while after != "]":
         number += 1
-        source.peek()
         value = source.value(MOST_OBJECT)
         if isinstance(value, dict):
             yield NamedTexts(number, value)

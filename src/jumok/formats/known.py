@@ -76,8 +76,7 @@ def names() -> list[str]:
 def by_suffix(path: Path) -> KnownFormat | None:
     """The format whose extension a path has; None for an extension that says nothing."""
     name = path.name.lower()
-    fitting = ((suffix, known) for known in FORMATS for suffix in known.suffixes if name.endswith(suffix))
-    return max(fitting, key=lambda pair: len(pair[0]), default=(None, None))[1]
+    return next((known for known in FORMATS if name.endswith(known.suffixes)), None)
 
 
 def by_name(name: str) -> KnownFormat:

@@ -69,7 +69,7 @@ class MarkdownFile:
             begin = max(place, starts[token.map[0]])
             line = token.map[0] + 1 + self.lines_before
             if token.type == "html_block":
-                end = starts[min(token.map[1], len(starts) - 1)]
+                end = starts[token.map[1]]
                 yield self.encoding.encode(self.text[place:begin])
                 yield from page_pieces(self.text[begin:end], self.encoding, "", line)
                 place = end
