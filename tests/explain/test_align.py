@@ -20,6 +20,7 @@ def test_each_word_links_to_what_it_looked_at_most() -> None:
     assert pharaoh(links(WEIGHTS, end=False)) == "0-0 2-1 3-2 3-3"
     assert pharaoh(links(WEIGHTS, threshold=0.65)) == "0-0"
     assert pharaoh(links([[0.5, 0.5, 0.0], [0, 0, 1]])) == "0-0"
+    assert pharaoh(links([[0.1, 0.0, 0.0], [0.0, 0.0999, 0.0], [0, 0, 1]])) == "0-0"  # a tenth is enough
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (0, 0)])

@@ -112,6 +112,31 @@ def test_a_picture_fits_100_cells_unless_told_otherwise(tokens: int) -> None:
     assert max(map(cells, found.show(width=101).splitlines()[1:3])) == tokens + 3  # in one piece
 
 
+def test_what_is_copied_stands_beside_the_words() -> None:
+    weights = np.array([[0.7, 0.1, 0.2], [0.1, 0.6, 0.3], [0.0, 0.0, 1.0]])[None, None]
+    found = Attention("copy", (" a", " b", "</s>"), (" x", "y", "</s>"), weights, copied=(0.2, 0.4, 1.0))
+    assert found.show().splitlines()[:4] == [
+        "copy · layer 1 · one head · tokens · %: the share copied      specials folded: </s> 0.25",
+        "        a b",
+        "x  20%  ██░░",
+        "y  40%  ░░▓▓",
+    ]
+    words = found.words()
+    assert (words.target, words.copied) == (("xy", "</s>"), (pytest.approx(0.3), 1.0))
+    np.testing.assert_allclose(words.weights[0, 0], [[0.4, 0.35, 0.25], [0, 0, 1]])
+    assert found.mean().copied == found.copied
+    assert words.to_dict() == {
+        "kind": "copy",
+        "unit": "words",
+        "source": ["a", "b", "</s>"],
+        "target": ["xy", "</s>"],
+        "layers": 1,
+        "heads": 1,
+        "weights": words.weights.tolist(),
+        "copied": list(words.copied),
+    }
+
+
 def test_show_without_a_single_piece_is_only_a_title() -> None:
     assert Attention("cross", ("</s>",), ("</s>",), np.ones((1, 1, 1, 1))).show() == (
         "cross · layer 1 · one head · tokens"

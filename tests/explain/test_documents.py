@@ -2,13 +2,24 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import pytest
 from pydantic import BaseModel, ValidationError
 
 from jumok.explain.capture import IN_ORDER
-from jumok.explain.documents import BeamDocument, KindSize, Manifest, TraceDecode, TraceStep, TraceToken
+from jumok.explain.documents import (
+    BeamDocument,
+    BeamNode,
+    DocumentPart,
+    KindSize,
+    Manifest,
+    TraceDecode,
+    TraceStep,
+    TraceToken,
+    TraceWord,
+)
 from jumok.explain.trace import open_trace
 
 OLD = Path(__file__).parents[1] / "fixtures" / "run-0.1"
@@ -67,3 +78,40 @@ def test_settings_of_a_search_may_be_nothing_but_not_less(name: str) -> None:
     assert TraceDecode.model_validate({**step, name: 0}).model_dump(exclude_unset=True)[name] == 0
     with pytest.raises(ValidationError, match="Input should be greater than or equal to 0"):
         TraceDecode.model_validate({**step, name: -1})
+
+
+NODE = {"n": 0, "parent": None, "t": -1, "id": 0, "text": "<s>", "state": "expanded", "rank": 0} | {
+    "beam": 0, "logprob": 0.0, "score": 0.0, "norm": 0.0
+}  # fmt: skip
+TREE = {"schema": "beam/1", "beam": 1, "length_penalty": 0.0, "nodes": [NODE], "chosen": [0]} | {
+    "stable_prefix": 0, "dropped_candidates": "none"
+}  # fmt: skip
+STEP = {"t": 0, "id": 3, "text": "a", "logprob": None, "entropy": 1.0, "top": []}
+GIVEN = {"method": "given", "score": None, "score_per_token": None, "finished": True, "ms": None}
+
+
+@pytest.mark.parametrize(
+    ("part", "least", "wrong"),
+    [
+        (BeamNode, NODE, {"t": -2}),
+        (BeamNode, NODE, {"n": -1}),
+        (BeamNode, NODE, {"logprob": 0.001}),
+        (BeamNode, NODE, {"score": 0.001}),
+        (BeamNode, NODE, {"norm": 0.001}),
+        (BeamDocument, TREE, {"beam": 0}),
+        (BeamDocument, TREE, {"length_penalty": -0.001}),
+        (BeamDocument, TREE, {"nodes": []}),
+        (TraceWord, {"i": 0, "text": "a", "tokens": [0]}, {"tokens": []}),
+        (TraceStep, {**STEP, "copied": 0}, {"copied": -0.001}),
+        (TraceStep, {**STEP, "copied": 1}, {"copied": 1.001}),
+        (TraceDecode, {**GIVEN, "mbr": 2}, {"mbr": 1}),
+    ],
+)
+def test_what_is_least_is_taken_and_what_is_less_is_not(
+    part: type[DocumentPart], least: dict[str, Any], wrong: dict[str, Any]
+) -> None:
+    assert part.model_validate(least)
+    [name] = wrong
+    with pytest.raises(ValidationError) as caught:
+        part.model_validate({**least, **wrong})
+    assert [error["loc"] for error in caught.value.errors()] == [(name,)]

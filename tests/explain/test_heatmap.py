@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from jumok.explain.heatmap import (
     SHADES_24,
     SHADES_256,
+    Down,
     Style,
     cells,
     clusters,
@@ -21,6 +22,7 @@ from jumok.explain.heatmap import (
     mark,
     merge_words,
     paint,
+    panels,
     shorten,
     strongest,
 )
@@ -138,6 +140,63 @@ def test_colour_shows_the_numbers_of_words(style: Style) -> None:
     assert paint("  ", 0.0, style) == "  "
 
 
+def test_a_whole_picture_in_colours() -> None:
+    """The square root of a weight chooses the shade; dark ink from 0.7, numbers where there is room."""
+    text = heat_map(["나는", "a"], ["I", "you"], np.array([[0.25, 0.75], [0.0, 1.0]]), style="colour")
+    assert text.split("\n") == [
+        "     나는  a",
+        "I    \x1b[48;5;127;97m .25  \x1b[0m\x1b[48;5;215;30m.75 \x1b[0m",
+        "you  \x1b[2m  ·   \x1b[0m\x1b[48;5;222;30m1.0 \x1b[0m",
+        "strongest: you←a 1.00 · I←a 0.75",
+        "weight:    \x1b[48;5;17;97m  \x1b[0m 0.01  \x1b[48;5;18;97m  \x1b[0m 0.05  "
+        "\x1b[48;5;91;97m  \x1b[0m 0.20  \x1b[48;5;204;30m  \x1b[0m 0.50  "
+        "\x1b[48;5;222;30m  \x1b[0m 1.00",
+    ]
+    close = heat_map(["ab", "cd"], ["I"], np.array([[0.25, 0.75]]), style="colour", width=9)
+    assert close.split("\n")[1] == "I  \x1b[48;5;127;97m   \x1b[0m\x1b[48;5;215;30m   \x1b[0m"
+
+
+@pytest.mark.parametrize(
+    ("weight", "begins"),
+    [
+        (0.0024, "\x1b[2mx"),
+        (0.0025, "\x1b[48;5;17;97m"),
+        (0.49, "\x1b[48;5;204;97m"),
+        (0.491, "\x1b[48;5;204;30m"),
+    ],
+)
+def test_where_colours_begin_and_ink_turns_dark(weight: float, begins: str) -> None:
+    assert paint("x", weight, "colour").startswith(f"\x1b{begins}")
+
+
+def test_texts_stand_beside_the_labels() -> None:
+    lines = heat_map(["ab"], ["x", "한글"], np.array([[1.0], [0.2]]), beside=[" 5%", "10%"]).split("\n")
+    assert lines[:3] == ["          ab", "x     5%  ██", "한글 10%  ▒▒"]
+
+
+def test_labels_of_24_cells_and_of_12_characters_are_whole() -> None:
+    lines = heat_map(["a" * 24, "b" * 25], ["c" * 24, "d" * 25], np.full((2, 2), 0.5)).split("\n")
+    assert lines[0] == " " * 26 + "a" * 24 + "  " + "b" * 23 + "…"
+    assert lines[1].startswith("c" * 24 + "   ")
+    assert lines[2].startswith("d" * 23 + "…  ")
+    down = heat_map(["abcdefghijkl", "abcdefghijklm"], ["x"], np.full((1, 2), 0.5), width=8).split("\n")
+    assert down[:12] == [*(f"   {one} {one}" for one in "abcdefghijk"), "   l ⋮"]
+    assert down[12] == "x  ▓▓▓▓"
+
+
+def test_panels_are_of_about_equal_size() -> None:
+    found = panels(["x"] * 50, 20)
+    assert [columns for _, columns in found] == [slice(0, 17), slice(17, 34), slice(34, 51)]
+    assert [len(layout.labels) for layout, _ in found] == [17, 17, 16]
+    for room, cell in ((100, 2), (99, 1)):  # two cells for each character, where they fit into one panel
+        [(layout, _)] = panels(["x"] * 50, room)
+        assert isinstance(layout, Down)
+        assert layout.cell == cell
+    wide = panels(["한"] * 50, 99)
+    assert [columns for _, columns in wide] == [slice(0, 25), slice(25, 50)]
+    assert len(panels(["x"] * 3, 0)) == 3
+
+
 def test_hundredths_take_three_cells_at_most() -> None:
     assert [hundredths(w) for w in (0.004, 0.07, 0.92, 0.996, 1.0)] == ["·", ".07", ".92", "1.0", "1.0"]
 
@@ -145,6 +204,8 @@ def test_hundredths_take_three_cells_at_most() -> None:
 def test_strongest_names_different_links() -> None:
     weights = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]])
     assert strongest(["a", "b"], ["x", "x", "y"], weights) == "strongest: x←a 0.90 · y←b 0.70"
+    alike = strongest(["a"], list("wxyz"), np.full((4, 1), 0.5))
+    assert alike == "strongest: w←a 0.50 · x←a 0.50 · y←a 0.50"  # three, in their order
 
 
 def test_cells_of_wide_and_combining_characters() -> None:
