@@ -12,12 +12,14 @@ from jumok.backends.recording import RecordingBackend
 from jumok.decoding.translator import Translator
 from jumok.edits import Edits, Kind, PositionEdit
 from jumok.errors import ConfigError, LimitError
+from jumok.explain import edits as editing
 from jumok.explain import ops
 from jumok.explain.capture import Captured, capture
 from jumok.explain.edits import compile_ops
 from jumok.explain.forced import log_probs
 from jumok.explain.ops import Op
 from jumok.nn.edit import AttentionEdit
+from jumok.text.tokenizer import SPECIALS
 
 TEXT, OTHER, TARGET = "the dog sees a horse.", "one two three", "나는 어제 봤다."
 
@@ -387,6 +389,33 @@ def test_limits(transformer: Translator, rnn: Translator) -> None:
     assert caught.value.code == "too_long"
     with pytest.raises(ConfigError, match="text has 65 lines, and 64 is the most"):
         compile_ops([ops.bridge("mean", "a\n" * 65)], rnn, TEXT)
+
+
+def test_so_many_links_and_lines_are_the_most(
+    transformer: Translator, rnn: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Links count in every layer and head: 2 of them here, of 3 positions that look at 2."""
+    few = ops.mask_edge("cross", "*", "*", q=range(3), k=range(2))
+    monkeypatch.setattr(editing, "MOST_LINKS", 2 * 2 * 3 * 2 + 1)
+    one_more = ops.mask_edge("cross", 0, 0, q=0, k=3)
+    assert compile_ops([few, one_more], transformer, TEXT).edits.attention
+    assert refused(transformer, few, one_more, one_more).message == (
+        "mask_edge: more than 25 links are masked"
+    )
+    assert compile_ops([ops.bridge("mean", "a\n" * 64)], rnn, TEXT).edits.bridge is not None
+
+
+def test_a_prefix_is_of_ids_that_texts_have(rnn: Translator) -> None:
+    tokenizer = rnn.tokenizers.target
+    first, last = len(SPECIALS), tokenizer.size - 1
+    for id in (first - 1, last + 1):
+        found = refused(rnn, ops.force_prefix([id]))
+        assert found.message == f"force_prefix: id {id} is no token of a text"
+        assert found.hint == f"tokens of texts have ids {first} to {last}"
+        assert found.field == "interventions.0.ids"
+    [text] = tokenizer.pieces([last])
+    assert tokenizer.encode(text.strip()) == [last]
+    assert compile_ops([ops.force_prefix([last])], rnn, TEXT).options["prefix"] == text.strip()
 
 
 def test_interventions_are_given_together(rnn: Translator) -> None:

@@ -7,9 +7,11 @@ from torch import nn
 
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
+from jumok.explain import influence as influencing
 from jumok.explain.edits import compile_ops
-from jumok.explain.influence import influence, sweep
+from jumok.explain.influence import influence, leave_out, sweep
 from jumok.explain.ops import mask_edge
+from jumok.explain.tokens import Unit
 from jumok.models.interface import Memory, PlainPrediction, Prediction, Seq2Seq
 from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import EOS
@@ -108,6 +110,27 @@ def test_progress_may_stop_the_work(translator: Translator) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         influence(translator, TEXT, "나는", progress=stop)
+
+
+@pytest.mark.parametrize(("room", "steps"), [(7, 1), (8, 2), (11, 2), (12, 3), (99, 7)])
+def test_as_many_at_once_as_there_is_room_for(
+    room: int, steps: int, rnn: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of four tokens, which the end of the source makes of three, and all of them once as they are."""
+    told: list[tuple[str, int, int | None]] = []
+    asked: list[int] = []
+    monkeypatch.setattr(influencing, "tokens_at_once", lambda translator: room)
+
+    def log_probs(translator: Translator, sources: list[list[int]], target: list[int]) -> np.ndarray:
+        asked.append(len(sources))
+        return np.zeros((len(sources), len(target)), np.float32)
+
+    monkeypatch.setattr(influencing, "log_probs", log_probs)
+    units = [Unit("a", (n % 3,), (0, 1)) for n in range(6)]
+    leave_out(rnn, [5, 6, 7], [9, EOS], units, progress=lambda *said: told.append(said))
+    ends = [min(7, steps * n) for n in range(1, len(asked) + 1)]
+    assert told == [("influence", end, 7) for end in ends]
+    assert (sum(asked), max(asked), ends[-1]) == (7, steps, 7)
 
 
 @pytest.mark.parametrize("count", [256, 257])

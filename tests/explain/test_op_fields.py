@@ -83,3 +83,31 @@ def test_everything_else_is_refused(field: Any, given: object) -> None:
 @pytest.mark.parametrize("count", [127, 128])
 def test_lists_may_have_128_entries(count: int) -> None:
     assert len(TypeAdapter(fields.Numbers).validate_python(list(range(count)))) == count
+
+
+@pytest.mark.parametrize(
+    ("field", "most", "more"),
+    [
+        (fields.Whole, 2**31 - 1, 2**31),
+        (fields.IndexField, list(range(128)), list(range(129))),
+        (fields.Shift, 10_000, 10_001),
+        (fields.Shift, -10_000, -10_001),
+        (fields.Real, 1000.0, 1000.001),
+        (fields.Real, -1000.0, -1000.001),
+        (fields.Weights, {0: 1000.0}, {0: 1000.001}),
+        (fields.Weights, {0: 0.0, 1: 1.0}, {0: -0.001, 1: 1.0}),
+        (fields.Weights, {0: 1e-6}, {0: 9e-7}),
+        (fields.Weights, {i: 1.0 for i in range(128)}, {i: 1.0 for i in range(129)}),
+        (fields.Weights, {"0000000007": 1.0}, {"00000000007": 1.0}),
+        (fields.Text, "a" * 10_000, "a" * 10_001),
+        (fields.Text, "", None),
+        (fields.Texts, ["a"] * 128, ["a"] * 129),
+        (fields.Texts, "a", ""),
+        (fields.Ids, [5] * 128, [5] * 129),
+        (fields.Ids, [], [-1]),
+    ],
+)
+def test_the_most_that_a_field_takes(field: Any, most: object, more: object) -> None:
+    assert TypeAdapter(field).validate_python(most) is not None
+    with pytest.raises(ValidationError):
+        TypeAdapter(field).validate_python(more)

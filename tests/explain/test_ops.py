@@ -189,6 +189,12 @@ def test_errors_name_the_place_the_op_and_the_field(
     assert caught.value.code == "bad_parameter"
 
 
+def test_values_of_up_to_sixty_characters_are_quoted_whole() -> None:
+    assert ops.brief("x" * 58) == repr("x" * 58)
+    assert ops.brief("x" * 59) == "'" + "x" * 58 + "…"
+    assert len(ops.brief("x" * 59)) == 60
+
+
 @pytest.mark.parametrize("given_ops", ["mask_head", None, {"op": "mask_head"}])
 def test_interventions_are_a_list(given_ops: object) -> None:
     with pytest.raises(ConfigError, match="interventions must be a list"):

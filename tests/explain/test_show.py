@@ -22,6 +22,12 @@ def test_a_notebook_gets_the_same_file_in_a_frame(translator: Translator, built:
     assert document == trace_html(trace)
 
 
+def test_a_frame_is_640_pixels_high_unless_told_otherwise(rnn: Translator, built: Path) -> None:
+    trace = make_trace(rnn, "a man")
+    [(attributes, _)] = Reader(show_trace(trace)._repr_html_()).all("iframe")
+    assert attributes["height"] == "640"
+
+
 def test_a_terminal_gets_a_heat_map_and_needs_no_page(transformer: Translator) -> None:
     trace = make_trace(transformer, TEXT)
     cross = trace.attention.cross

@@ -13,7 +13,7 @@ from jumok.errors import ConfigError, LimitError
 from jumok.explain.html import shorter
 from jumok.explain.influence import influence
 from jumok.explain.ops import ban, mask_head
-from jumok.explain.side_by_side import begin_of, chrf, side_by_side
+from jumok.explain.side_by_side import begin_of, check_cuts, chrf, side_by_side
 
 TEXT = "the dog sees a horse."
 
@@ -127,6 +127,13 @@ def test_progress_may_stop_the_work(trio: list[Translator]) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         side_by_side(trio, TEXT, progress=stop)
+
+
+def test_each_model_is_heard_of_before_it_begins(trio: list[Translator]) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    side_by_side(trio[:2], "dog", progress=lambda what, done, total: told.append((what, done, total)))
+    assert [one for one in told if one[0] == "comparing"] == [("comparing", 0, 2), ("comparing", 1, 2)]
+    assert check_cuts(range(32, 0, -1)) == list(range(1, 33))  # as many as there may be
 
 
 @pytest.mark.parametrize("count", [1, 4])

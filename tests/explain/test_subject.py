@@ -6,6 +6,7 @@ from tests.explain.conftest import Workshop
 from jumok.config import TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, DataError, LimitError
+from jumok.explain import subject
 from jumok.explain.subject import subjects_of
 
 TEXT = "a man rides a horse."
@@ -96,6 +97,16 @@ def test_each_text_has_one_target(translator: Translator) -> None:
         subjects_of(translator, [TEXT], targets=["a", "b"])
     with pytest.raises(DataError, match="there are 1 texts and 0 translations"):
         subjects_of(translator, [TEXT], translations=[])
+
+
+def test_the_time_of_a_search_is_shared_by_its_texts(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments = iter([10.0, 10.5])
+    monkeypatch.setattr(subject, "perf_counter", lambda: next(moments))
+    known = translator.translate(TEXT)
+    assert [one.ms for one in subjects_of(translator, ["a man", "a horse"])] == [250.0, 250.0]
+    assert subjects_of(translator, [TEXT], translations=[known])[0].ms is None
 
 
 def test_settings_are_what_decides_the_answer(translator: Translator) -> None:
