@@ -30,3 +30,26 @@ def test_one_word_is_shouted_if_it_is_long() -> None:
     assert not is_shouted("HTML", ["HTML"])
     assert not is_shouted("A B", ["A", "B"])
     assert respelled("DATEI", count, first=False) == "Datei"
+
+
+def test_an_abbreviation_has_five_letters_at_most() -> None:
+    known = {"NASAL", "UNESCO"}
+    assert not is_shouted("NASAL", ["NASAL"])
+    assert is_shouted("UNESCO", ["UNESCO"])
+    found = [
+        respelled(word, lambda text: 1 if text in known else 2, first=False) for word in ("NASAL", "UNESCO")
+    ]
+    assert found == ["NASAL", "unesco"]
+    assert respelled("HTML", len, first=False) == "html"  # no better than without
+    assert respelled("HTML", len, first=True) == "Html"
+
+
+def test_signs_around_the_words_stay() -> None:
+    assert small_letters("(SAVE, AS!", lambda text: 9 if text.isupper() else 2) == "(Save, as!"
+
+
+def test_half_as_many_tokens_more_are_not_rare() -> None:
+    for tokens, small in ((3, None), (4, "save this")):
+        assert small_letters("SAVE THIS", lambda text, n=tokens: n if text.isupper() else 2) == (
+            small and small.capitalize()
+        )

@@ -12,6 +12,11 @@ def test_bytes_are_counted_and_the_characters_behind_them_named() -> None:
     assert str(found) == "75.0% of its tokens are bytes or unknown: 가 →"
 
 
+def test_the_six_most_frequent_characters_are_named() -> None:
+    tokenizer = train_tokenizer(["ab"] * 3, TextConfig(kind="char", vocabulary=300))
+    assert coverage(tokenizer, ["ㄱㄴㄷㄹㅁㅂㅅㅅ"]).characters == ("ㅅ", "ㄱ", "ㄴ", "ㄷ", "ㄹ", "ㅁ")
+
+
 def test_a_text_that_is_covered_loses_nothing() -> None:
     tokenizer = train_tokenizer(["abc abc"] * 3, TextConfig(vocabulary=300))
     assert coverage(tokenizer, ["abc"]).share == 0

@@ -1,6 +1,7 @@
 """BPE dropout: plain pieces without it, always the same text, and the same again from the same seed."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -175,6 +176,30 @@ def test_what_would_be_too_long_keeps_its_plain_cut(monkeypatch: pytest.MonkeyPa
     assert picked(long, 0.9)[0] == TOKENIZER.encode(long[0])
     monkeypatch.setattr(module, "BLOCK", 3)
     assert TOKENIZER.decode_many(picked(LINES, 0.5)) == [tidy(line) for line in LINES]
+
+
+class Always(np.random.Generator):
+    """Draws the same number again and again."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__(np.random.PCG64(1))
+        self.value = value
+
+    def random(self, size: int) -> Any:  # type: ignore[override]
+        return np.full(size, self.value)
+
+
+def test_every_draw_of_a_word_may_be_picked_and_the_plain_cut_is_none_of_them() -> None:
+    cuts = WordCutter(TOKENIZER, 0.5, 3)
+    words = cuts.read(ids_of(["lowest"]), 8)
+    assert cuts.first.tolist() == [0, 9]
+    for number in range(8):
+        for part in (0.0, 0.999):
+            found = cuts.pick(words, Always((number + part) / 8), 999)
+            assert found.values.tolist() == cuts.cuts.take(cuts.draws[[1 + number]]).values.tolist()
+    longest = max(len(cuts.pick(words, Always(n / 8), 999).values) for n in range(8))
+    several = [len(cuts.pick(words, Always(n / 8), longest).values) for n in range(8)]
+    assert max(several) == longest > len(TOKENIZER.encode("lowest"))
 
 
 def test_korean_letters_are_cut_like_any_others() -> None:

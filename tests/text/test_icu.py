@@ -44,3 +44,10 @@ def test_what_is_no_message(text: str) -> None:
 
 def test_two_messages_of_a_line() -> None:
     assert texts("{a, select, x {1} other {2}}{b, plural, other {3}}") == [["1", "2"], ["3"]]
+
+
+def test_messages_behind_one_that_holds_another() -> None:
+    inner = "{n, select, a {y}b {z}}"
+    message = f"{{a, select, x {{1}}}} {{b, select, x {{{inner}}}other {{3}}}} {{c, select, other {{4}}}}"
+    assert texts(message) == [["1"], [inner, "3"], ["4"]]
+    assert texts(inner) == [["y", "z"]]

@@ -2,6 +2,7 @@
 
 import json
 import random
+from base64 import b64encode
 
 import numpy as np
 import pytest
@@ -72,6 +73,16 @@ def test_the_parts_of_a_corpus_are_one_whole() -> None:
     assert split.to_dict() == joined.to_dict()
 
 
+def test_a_filter_has_eight_bits_for_each_pair_and_a_thousand_at_least() -> None:
+    sizes = [len(learned(list(range(pairs + 1))).bits) for pairs in (1, 128, 129, 256, 257)]
+    assert sizes == [128, 128, 256, 256, 512]
+
+
+def test_one_new_pair_says_nothing() -> None:
+    found = [module.share_of(unseen, pairs) for unseen, pairs in ((1, 1), (1, 6), (2, 4), (3, 5))]
+    assert found == [0, 0, 2 / 8, 3 / 9]
+
+
 def test_too_many_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 10)
     assert make_novelty([pairs_of([list(range(11))])], ()) is not None
@@ -88,7 +99,15 @@ def test_written_and_read_it_is_the_same() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{}, {"usual": 0.1, "filter": "§"}, {"usual": "0", "filter": ""}, {"usual": 0.1, "filter": "AAAA"}],
+    [
+        {},
+        {"usual": 0.1, "filter": "§"},
+        {"usual": "0", "filter": ""},
+        {"usual": 0.1, "filter": "AAAA"},
+        {"usual": 0.1, "filter": b64encode(bytes(64)).decode()},
+        {"usual": 0.1, "filter": b64encode(bytes(129)).decode()},
+        {"usual": 0.1, "filter": "*" + b64encode(bytes(128)).decode()},
+    ],
 )
 def test_what_is_none_is_refused(fields: dict[str, object]) -> None:
     assert parse_novelty(fields) is None

@@ -20,6 +20,7 @@ TEXTS = st.text(max_size=40) | st.text("abZ15 .,'-_!’é가漢\u0301\u200d", ma
         ("東京に行く。", ["東", "京", "に", "行", "く", "。"]),
         ("안녕하세요, 세계!", ["안녕하세요", ",", "세계", "!"]),
         ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("가 --a !\u0301 看看", ["가", "--", "a", "!\u0301", "看", "看"]),
         ("l’été à 5°", ["l’été", "à", "5", "°"]),
         ("", []),
         (" \u3000\n", []),
@@ -27,6 +28,10 @@ TEXTS = st.text(max_size=40) | st.text("abZ15 .,'-_!’é가漢\u0301\u200d", ma
 )
 def test_words_as_people_see_them(text: str, words: list[str]) -> None:
     assert words_of(text) == words
+
+
+def test_a_sign_at_the_beginning_is_between_nothing() -> None:
+    assert spans_by_character("-ab") == word_spans("-ab") == [(0, 1), (1, 3)]
 
 
 @given(TEXTS)
