@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from markdown_it.token import Token as MarkdownToken
 
 from jumok.formats.markdown_inline import (
     NotFoundError,
@@ -51,12 +52,31 @@ def test_emphasis_inside_a_word_has_stars_and_none_is_empty() -> None:
     tags = (Tag(0, 2, "_", "_"), Tag(3, 3, "**", "**"))
     assert flanked(MarkedText("저장을", tags)).tags == (Tag(0, 2, "*", "*"),)
     assert flanked(MarkedText("ab c", tags[:1])).tags == tags[:1]
+    second = Tag(1, 2, "__", "__")
+    assert flanked(MarkedText("ab c", (second,))).tags == (Tag(1, 2, "**", "**"),)
+    assert flanked(MarkedText(".b c", (second,))).tags == (second,)
+    assert flanked(MarkedText(" b", (second, Tag(2, 2, "<br>")))).tags == (second, Tag(2, 2, "<br>"))
+
+
+def test_signs_are_escaped_only_where_they_would_be_markup() -> None:
+    for text in (
+        "snake_case 2 * 3 _ a<3 a[b] !x #y a&b",
+        "*a* _b_ __c__ ~~d~~ `e` <f> &amp; [g](h) [^1] \\*",
+    ):
+        expected = "".join(f"\\{one}" if one in "*_~`<&\\" else one for one in text)
+        expected = expected.replace("](h", "\\](h").replace(" [^", " \\[^")
+        assert escape(text) == (text if text.startswith("snake") else expected)
 
 
 def test_an_element_that_is_not_there() -> None:
     (token,) = MarkdownIt("commonmark").parseInline("a **b** c")
     with pytest.raises(NotFoundError):
         inline_runs("other", token.children or [], {}, in_table=False)
+    (token,) = MarkdownIt("commonmark").parseInline("a\nb")
+    with pytest.raises(NotFoundError):
+        inline_runs("a b", token.children or [], {}, in_table=False)
+    with pytest.raises(NotFoundError, match="math_inline"):
+        inline_runs("a", [MarkdownToken("math_inline", "", 0)], {}, in_table=False)
 
 
 def test_a_link_keeps_how_it_is_closed() -> None:
@@ -72,6 +92,29 @@ def test_html_around_markup_ends_where_it_ends() -> None:
     (token,) = MarkdownIt("commonmark").parseInline("<b>**x** y</b> z")
     (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)
     assert run.marked == MarkedText("x y z", (Tag(0, 3, "<b>", "</b>"), Tag(0, 1, "**", "**")))
+
+
+def test_html_across_markup_is_points() -> None:
+    (token,) = MarkdownIt("commonmark").parseInline("*a <b>c* d</b> <i>e</i> </u>f")
+    (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)
+    assert run.marked.text == "a c d e f"
+    assert [(tag.begin, tag.end, tag.open, tag.close) for tag in run.marked.tags] == [
+        (0, 3, "*", "*"),
+        (2, 2, "<b>", ""),
+        (5, 5, "</b>", ""),
+        (6, 7, "<i>", "</i>"),
+        (8, 8, "</u>", ""),
+    ]
+
+
+def test_addresses_and_marks_are_points_and_lines_are_runs() -> None:
+    (token,) = MarkdownIt("commonmark").parseInline("[x] a[^1] <https://b.c>  \nd\\\ne\nf [!TIP] g")
+    runs = inline_runs(token.content, token.children or [], {}, in_table=False)
+    assert [(run.raw, run.marked.text, [tag.open for tag in run.marked.tags]) for run in runs] == [
+        ("[x] a[^1] <https://b.c>", " a ", ["[x]", "[^1]", "<https://b.c>"]),
+        ("d", "d", []),
+        ("e\nf [!TIP] g", "e f  g", ["[!TIP]"]),
+    ]
 
 
 def test_a_run_is_written_with_its_tags_and_other_words_for_its_pictures() -> None:

@@ -81,7 +81,15 @@ def test_a_choice_among_words_stays_as_a_point() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["{n, plural, one {a}", "{n, plural, }", "{n, plural, one {'{' x} y", "{name} hi"]
+    "text",
+    [
+        "{n, plural, one {a}",
+        "{n, plural, one {a",
+        "{n, plural, one {a} other {b",
+        "{n, plural, }",
+        "{n, plural, one {'{' x} y",
+        "{name} hi",
+    ],
 )
 def test_what_only_looks_like_a_choice_is_none(text: str) -> None:
     assert cases(text) == []
@@ -127,3 +135,24 @@ def test_a_catalogue_of_64_mib_is_read_and_a_byte_more_is_not(tmp_path: Path) ->
         DataError, match="has 67,108,865 bytes; a catalogue is read whole, up to 67,108,864\n"
     ):
         check_size(path)
+
+
+def test_of_choices_in_choices_eight_are_looked_into() -> None:
+    text = "x y"
+    for depth in range(1, 11):
+        inner, text = text, f"{{n, select, other {{{text}}}}}"
+        assert cases(text)[1] == ("x y" if depth < 10 else "{n, select, other {x y}}"), inner
+
+
+def test_a_choice_has_at_most_a_thousand_braces() -> None:
+    for count, parts in ((998, 3), (999, 0)):
+        assert len(cases("{n, select, a {" + "{}" * count + "b}}")) == parts
+
+
+def test_what_is_answered_by_itself_is_the_string_and_without_an_answer_it_stays() -> None:
+    for text in (" <b>a</b> b\n", "{n, select, a {x} other {<b>y</b> }}"):
+        assert asked(text, lambda marked: marked)[1] == text
+        assert asked(text, lambda _: None)[1] is None
+    assert asked("{n, select, a {x} other {y}}", lambda one: capitals(one) if one.text == "y" else None)[
+        1
+    ] == ("{n, select, a {x} other {Y}}")

@@ -50,7 +50,7 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
             list(read_parquet(str(path), "f"))
         assert (caught.value.hint, caught.value.code) == ("copy it again", "bad_parquet")
         assert caught.value.where == "f"
-    with pytest.raises(DataError, match="no column holds texts"):
+    with pytest.raises(DataError, match="no column holds texts\n  f\n  save the texts as strings"):
         list(read_parquet(write(path, {"n": [1]}), "f"))
 
 
@@ -79,3 +79,9 @@ def test_without_the_package_the_way_out_is_named(tmp_path: Path, monkeypatch: p
     with pytest.raises(ConfigError, match="parquet files need the package pyarrow") as caught:
         list(read_parquet(str(tmp_path / "a.parquet"), "f"))
     assert 'pip install "jumok[corpora]"' in caught.value.hint
+
+
+def test_a_file_that_does_not_grow_may_be_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "GROWTH_FREE", 10)
+    path = write(tmp_path / "a.parquet", {"t": [str(n**9) for n in range(500)]}, compression="none")
+    assert len(list(read_parquet(path, "f"))) == 500

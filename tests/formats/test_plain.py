@@ -28,3 +28,6 @@ def test_a_paragraph_without_end_is_cut_between_lines(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("word\n" * 100_000, encoding="utf-8")
     found = list(PlainFormat().read(tmp_path / "a.txt"))
     assert [len(one.source.text) for one in found] == [100_004] * 4 + [99_979]
+    for first, count in ((100_000, 1), (100_001, 2)):
+        (tmp_path / "a.txt").write_text("a" * (first - 1) + "\nb\n", encoding="utf-8")
+        assert len(list(PlainFormat().read(tmp_path / "a.txt"))) == count

@@ -1,3 +1,5 @@
+from itertools import product
+
 import pytest
 
 from jumok.formats.plural_forms import form_of, singular_form
@@ -80,3 +82,36 @@ def test_what_is_no_rule_is_refused() -> None:
 def test_operators_bind_as_those_of_c(expression: str, value: int) -> None:
     """The values are those that a C compiler gives."""
     assert form_of(expression, 1) == value
+
+
+GROUPS = (("||",), ("&&",), ("==", "!="), ("<", ">", "<=", ">="), ("+", "-"), ("*", "/", "%"))
+"""As C has them, the weakest first."""
+
+
+def test_every_operator_binds_to_every_other_as_in_c() -> None:
+    strength = {sign: number for number, group in enumerate(GROUPS) for sign in group}
+    for (one, a), (other, b) in product(strength.items(), repeat=2):
+        for x, y, z in product((0, 1, 2, 5), (1, 2, 3), (1, 2, 4)):
+            said = f"({x} {one} {y}) {other} {z}" if a >= b else f"{x} {one} ({y} {other} {z})"
+            if "/ (" in said or "% (" in said:  # by 0, perhaps
+                continue
+            assert form_of(f"{x} {one} {y} {other} {z}", 0) == form_of(said, 0), said
+
+
+@pytest.mark.parametrize(
+    ("rule", "form"),
+    [
+        ("nplurals=2; plural=n" + " " * 499, 1),
+        ("nplurals=2; plural=n" + " " * 500, 0),
+        ("nplurals=2; plural=" + "(" * 20 + "n" + ")" * 20, 1),
+        ("nplurals=2; plural=" + "(" * 21 + "n" + ")" * 21, 0),
+        ("nplurals=2; plural=" + "(" * 10 + "!" * 10 + "n" + ")" * 10, 1),
+        ("nplurals=2; plural=" + "(" * 11 + "!" * 10 + "n" + ")" * 11, 0),
+        ("nplurals=2; plural=2", 0),
+        ("nplurals=2; plural=n ? 1 : 0 || 1", 1),
+        ("nplurals=100; plural=n+98", 99),
+        ("nplurals=" + "9" * 5000 + "; plural=n", 1),
+    ],
+)
+def test_rules_at_their_limits(rule: str, form: int) -> None:
+    assert singular_form(rule) == form
