@@ -15,7 +15,7 @@ from jumok.backends.torch import TorchBackend
 from jumok.config import LuongConfig, RnnConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError, LimitError
-from jumok.explain.gradients import MOST_PARAMETERS, check_lengths, gradients
+from jumok.explain.gradients import MOST_PARAMETERS, check_lengths, gradient_norms, gradients
 from jumok.explain.ops import mask_edge
 from jumok.models.sentences import Sentences
 from jumok.text.tokenizer import BOS, EOS
@@ -148,6 +148,32 @@ def test_a_large_model_gets_no_second_set_of_weights(
     monkeypatch.setattr("jumok.models.cost.count_parameters", lambda _: MOST_PARAMETERS + 1)
     with pytest.raises(ConfigError, match="fresh weights are drawn for 50,000,000"):
         gradients(transformer, TEXT, TARGET, fresh=0)
+    monkeypatch.setattr("jumok.models.cost.count_parameters", lambda _: MOST_PARAMETERS)
+    assert gradients(transformer, TEXT, TARGET, fresh=0).fresh == 0
+
+
+def test_longer_texts_are_the_same_tokens_again_and_the_end_is_not_among_them(rnn: Translator) -> None:
+    told: list[tuple[str, int, int | None]] = []
+    source = rnn.tokenizers.source.encode("a man rides")
+    count = len(source)
+    found = gradients(
+        rnn,
+        "a man rides",
+        TARGET,
+        lengths=[count, 2 * count + 1, 1],
+        progress=lambda what, done, total: told.append((what, done, total)),
+    )
+    assert told == [("gradients", done, 4) for done in (1, 2, 3, 4)]
+    same, longer, first = found.by_length
+    own = found.norms[:-1]
+    assert (same.loss, same.first) == (found.loss, own[0])
+    assert (same.smallest, same.largest) == (min(own), max(own))
+    assert (longer.length, first.length) == (2 * count + 1, 1)
+    written = [*rnn.tokenizers.target.encode(TARGET), EOS]
+    loss, norms = gradient_norms(rnn.model, [*source, *source, source[0]], written)
+    assert (longer.loss, longer.first) == (loss, norms[0])
+    assert (longer.smallest, longer.largest) == (norms[:-1].min(), norms[:-1].max())
+    assert first.first == first.smallest == first.largest
 
 
 def test_progress_may_end_the_work(rnn: Translator) -> None:

@@ -5,6 +5,7 @@ import gzip
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,14 @@ from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
 from jumok.explain import html
 from jumok.explain.capture import STAGES
-from jumok.explain.html import full_size, shorter, start_address, trace_html
+from jumok.explain.html import (
+    choose_heads,
+    full_size,
+    names_of_models,
+    shorter,
+    start_address,
+    trace_html,
+)
 from jumok.explain.ops import mask_head
 from jumok.explain.trace import Trace, make_trace, open_trace
 
@@ -73,15 +81,27 @@ def test_the_page_gets_the_servers_answers(translator: Translator) -> None:
     positions = answers.get("/v1/models/tiny/positions?n=64")
     if translator.config.model.arch == "transformer":
         assert positions["positions"] == "sinusoidal"
-        np.testing.assert_allclose(positions["rows"], trace.positions(), atol=1e-4)
+        assert positions["rows"] == shorter(trace.positions().tolist(), digits=5)  # type: ignore[union-attr]
     else:
         assert positions is None
     [card] = data["models"]
-    assert card["name"] == "tiny"
-    assert card["parameters"] == 7
-    assert card["examples"] == [TEXT]
-    assert card["kinds"] == trace.manifest["model"]["kinds"]
-    assert card["decoding"]["beam"] == 2
+    model = trace.manifest["model"]
+    assert card == {
+        **{name: model[name] for name in ("name", "arch", "fingerprint", "max_length", "d_model", "kinds")},
+        "source_language": "en",
+        "target_language": "ko",
+        "parameters": 7,
+        "positions": model["positions"],
+        "score": "general" if model["arch"] == "luong" else None,
+        "decoding": {"beam": 2, "length_penalty": 1.0, "max_len": 16},
+        "limits": {},
+        "run": None,
+        "examples": [TEXT],
+        "context": False,
+        "source": "text",
+        "image": None,
+        "members": [],
+    }
 
 
 def test_a_recurrent_model_has_its_states_inside(rnn: Translator) -> None:
@@ -95,6 +115,23 @@ def test_a_given_target_has_no_beam(transformer: Translator) -> None:
     trace = make_trace(transformer, TEXT, target="one two")
     answers = data_of(trace_html(trace))["answers"]
     assert sorted(path.split("?")[0].split("/")[-1] for path in answers) == ["influence", "positions"]
+
+
+def test_models_of_one_name_are_numbered() -> None:
+    def of(id: str, name: str, fingerprint: str) -> Any:
+        return SimpleNamespace(id=id, manifest={"model": {"name": name, "fingerprint": fingerprint}})
+
+    traces = [of("1", "a", "x"), of("2", "b", "x"), of("3", "a", "y"), of("4", "a", "z"), of("5", "a", "y")]
+    assert names_of_models(traces) == {"1": "a", "2": "b", "3": "a (2)", "4": "a (3)", "5": "a (2)"}
+
+
+def test_a_trace_that_just_fits_is_whole(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert html.ROOM == 3_000_000  # as the pages say
+    kinds = list(trace.manifest["attention"])
+    size = full_size(trace.manifest, kinds)
+    for room, whole in ((2 * size, True), (2 * size - 1, False)):
+        monkeypatch.setattr(html, "ROOM", room)
+        assert (choose_heads([trace, trace], kinds, None)[trace.id] is None) is whole
 
 
 def test_a_large_trace_keeps_the_last_layer_of_cross(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,32 @@ def test_the_same_seed_draws_the_same_index(models: dict[str, Model]) -> None:
     assert index_of(model) is not other  # what was made anew is read again
 
 
+def test_an_index_is_of_pairs_that_are_short_enough(models: dict[str, Model], tmp_path: Path) -> None:
+    """A pair of 127 tokens may come in, one of 128 may not; every batch of pairs is told of."""
+    model = load(Path(shutil.copytree(models["rnn"].folder, tmp_path / "rnn")), "cpu")
+    told: list[tuple[str, int, int | None]] = []
+
+    def note(what: str, done: int, total: int | None) -> None:
+        told.append((what, done, total))
+
+    make_index(model, PAIRS, count=40, progress=note)
+    assert told == [("neighbours", 32, 40), ("neighbours", 40, 40)]
+    assert len(index_of(model).texts) == 40
+    digits = {n: "1 " * (n // 2) for n in (126, 128, 130)}
+    sizes = {n: len(model.tokenizers.source.encode(text.strip())) for n, text in digits.items()}
+    with pytest.raises(DataError, match="give pairs of fewer than 128 tokens"):
+        make_index(model, [(text, "2") for n, text in digits.items() if sizes[n] >= LONGEST])
+    make_index(model, [(text, "2") for text in digits.values()])
+    assert len(index_of(model).texts) == sum(size < LONGEST for size in sizes.values()) > 0
+
+
+def test_fifty_neighbours_are_the_most(models: dict[str, Model]) -> None:
+    found = neighbours(models["rnn"], "5. März 2024", count=50)
+    assert {len(token.near) for token in found.encoder.tokens} == {50}
+    with pytest.raises(ConfigError, match="choose a number from 1 to 50"):
+        neighbours(models["rnn"], "5. März 2024", count=51)
+
+
 def test_a_model_without_an_index_says_how_to_make_one() -> None:
     model = load("demo/rnn", "cpu")
     with pytest.raises(
@@ -152,6 +178,8 @@ CHANGES = {
     "before the beginning": ("decoder.places", lambda numbers: numbers - LONGEST),
     "fewer places": ("encoder.places", lambda numbers: numbers[1:]),
     "no codes": ("encoder.codes", lambda numbers: numbers[:0]),
+    "codes of codes": ("encoder.codes", lambda numbers: numbers[:, None]),
+    "another type of place": ("encoder.places", lambda numbers: numbers.astype(np.float32)),
     "another type": ("encoder.codes", lambda numbers: numbers.astype(np.float32)),
 }
 

@@ -189,6 +189,13 @@ def test_errors_name_the_place_the_op_and_the_field(
     assert caught.value.code == "bad_parameter"
 
 
+def test_a_name_that_is_none_of_these_is_refused_with_the_nearest() -> None:
+    ops.check_name("unit", "words", ("words", "tokens"))
+    with pytest.raises(ConfigError) as caught:
+        ops.check_name("unit", "word", ("words", "tokens"))
+    assert (caught.value.message, caught.value.hint) == ("unit='word' is unknown", "did you mean 'words'?")
+
+
 def test_values_of_up_to_sixty_characters_are_quoted_whole() -> None:
     assert ops.brief("x" * 58) == repr("x" * 58)
     assert ops.brief("x" * 59) == "'" + "x" * 58 + "…"

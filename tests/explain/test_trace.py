@@ -16,6 +16,7 @@ from tests.explain.conftest import COPYING, Workshop, counting
 from jumok.decoding.translator import Translator
 from jumok.edits import Edits
 from jumok.errors import ConfigError, DataError, LimitError, RunError
+from jumok.explain import trace as tracing
 from jumok.explain.capture import STAGES
 from jumok.explain.ops import bridge, mask_head
 from jumok.explain.tensors import names_of, pack
@@ -290,6 +291,18 @@ def test_a_place_that_cannot_be_written_to(trace: Trace, tmp_path: Path) -> None
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
 
 
+def test_a_file_may_be_as_large_as_the_largest(
+    trace: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = trace.save(tmp_path / "x", heads=[])
+    size = path.stat().st_size
+    monkeypatch.setattr(tracing, "LARGEST", size)
+    assert open_trace(path).id == trace.id
+    monkeypatch.setattr(tracing, "LARGEST", size - 1)
+    with pytest.raises(DataError, match=f"the file has {size:,} bytes, more than {size - 1:,}"):
+        open_trace(path)
+
+
 def test_files_that_are_no_traces(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot read the trace: No such file"):
         open_trace(tmp_path / "none")
@@ -320,7 +333,9 @@ def test_answers_are_asked_once_and_kept_in_the_file(transformer: Translator, tm
     found = trace.influence()
     assert trace.influence().values is found.values
     assert found.values.shape == (len(trace.target_ids), len(found.units))
-    assert trace.positions() is not None
+    rows = trace.positions()
+    assert rows is not None
+    assert rows.shape == (64, 16)  # of as many positions as links ask for
     assert trace.beam() is not None
     again = open_trace(trace.save(tmp_path / "a.trace"))
     assert again.influence().units == found.units

@@ -8,10 +8,10 @@ from tests.explain.conftest import Workshop
 
 from jumok.decoding.results import Translation
 from jumok.errors import ConfigError, RunError
-from jumok.explain.attention import links, pharaoh
+from jumok.explain.attention import Link, links, pharaoh
 from jumok.explain.influence import influence
 from jumok.explain.trace import open_trace
-from jumok.explain.traced import AlignedWords, TracedTranslation
+from jumok.explain.traced import AlignedWords, TracedTranslation, joined_links
 from jumok.model import Model, load
 
 TEXT = "a man rides 영화를 봤다."
@@ -76,6 +76,16 @@ def test_an_answer_that_was_cut_off_has_its_last_word_aligned() -> None:
     found = ask(load("demo/luong"), "5. März 2024", max_len=7)
     assert (found.text, found.finished) == ("2024-03", False)
     assert [one.target for one in found.align()] == ["2024", "-", "03"]
+
+
+def test_sentences_are_joined_word_by_word() -> None:
+    one = (["a", "b"], ["x"], [Link(1, 0, 0.5)])
+    two = (["c"], ["y", "z"], [Link(0, 1, 0.25), Link(0, 0, 0.75)])
+    assert joined_links([one, two, one]) == (
+        ["a", "b", "c", "a", "b"],
+        ["x", "y", "z", "x"],
+        [Link(1, 0, 0.5), Link(2, 2, 0.25), Link(2, 1, 0.75), Link(4, 3, 0.5)],
+    )
 
 
 def test_words_are_aligned_by_influence(model: Model) -> None:

@@ -62,6 +62,8 @@ def test_a_single_model_is_its_own_member() -> None:
     found = votes(load("demo/luong"), TEXT)
     assert [(member.arch, member.weight) for member in found.members] == [("luong", 1.0)]
     assert all(step.members == (pytest.approx(step.p),) for step in found.steps)
+    assert all(len(step.candidates) == 5 for step in found.steps)  # its favourite is among the best
+    assert found.members[0].agrees == len(found.steps)
 
 
 def test_no_text_has_no_votes(together: jumok.Model) -> None:

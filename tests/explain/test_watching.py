@@ -15,5 +15,6 @@ def test_every_pass_is_looked_at_and_counted(workshop: Workshop) -> None:
     short, long = (lay_sources([[5] * n], device_of(model)) for n in (2, 3))
     own.encode(short)
     assert seen == [1]
+    assert (own.training, Watched(model.train(), [], 3).training) == (False, True)
     with pytest.raises(LimitError, match="the source has 4 tokens"):
         own.encode(long)
