@@ -61,10 +61,11 @@ ZIG := build/zig-venv
 machines:
 	scripts/ensure_machines.sh $(ZIG)
 
-# One process per core; each keeps to one thread, so the cores are shared fairly. The order is always the same: a
-# change is judged by what it does, not by chance. The browser has processes of its own: the driver's event loop runs
-# as long as its session, and other tests start loops themselves.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 --dist worksteal --randomly-seed=1
+# One process per core; each keeps to one thread, so the cores are shared fairly. Where a test asks for more, they wait
+# asleep, as those of the command `jumok` do: one that spins takes the other process's core. The order is always the
+# same: a change is judged by what it does, not by chance. The browser has processes of its own: the driver's event loop
+# runs as long as its session, and other tests start loops themselves.
+PYTEST := OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/pytest -q -n 2 --dist worksteal --randomly-seed=1
 
 unit:
 	$(if $(wildcard $(ZIG)/bin/python),JUMOK_ZIG="$(CURDIR)/$(ZIG)/bin/python -m ziglang") $(PYTEST) --ignore=tests/browser

@@ -18,7 +18,7 @@ from jumok.run import machine
 
 LOADED = [
     *("jumok.run.train", "jumok.server.app", "jumok.comparison.experiment", "jumok.model"),
-    *("torch.utils.tensorboard", "torch.distributed.fsdp", "pytest"),
+    *("torch.utils.tensorboard", "torch.distributed.fsdp", "pytest", "sacrebleu"),
 ]
 
 
@@ -33,9 +33,10 @@ def start(function: Callable[..., Any], *args: Any) -> ForkServerProcess:
 
 
 def as_fast(gflops: float, gain: float, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    """`function(*args)` on a machine whose speed was measured already."""
+    """`function(*args)` on a machine whose speed was measured already, and whose disk is not waited for."""
     machine.measure_gflops = lambda *_: gflops
     machine.measure_gain = lambda: gain
+    os.fsync = os.fstat  # type: ignore[assignment]
     function(*args)
 
 

@@ -1,7 +1,6 @@
 """Stopping anywhere and going on equals never having stopped, bit for bit."""
 
 import json
-import multiprocessing
 import os
 import random
 import shutil
@@ -15,6 +14,7 @@ import pytest
 
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.config import ARCHS
+from tests import processes
 from tests.run.conftest import tiny_settings
 
 KILLS = {"transformer": 4, "luong": 2, "rnn": 2}  # every restart takes seconds
@@ -45,11 +45,7 @@ def wait_to_be_killed() -> bool:
 
 
 def start(given: dict[str, Any], out: Path, stop_at: int | None = None, wait_after: int | None = None) -> Any:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["jumok.run.train"])
-    child = context.Process(target=train_in_child, args=(given, str(out), stop_at, wait_after))
-    child.start()
-    return child
+    return processes.start(train_in_child, given, str(out), stop_at, wait_after)
 
 
 def finish(given: dict[str, Any], out: Path, stop_at: int | None = None) -> None:
