@@ -40,6 +40,6 @@ echo "no races among the threads of the native engine"
 
 build address asan
 # Python never gives all of its memory back: leaks are found by a test of their own.
-LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 JUMOK_NATIVE_LIBRARY=$library \
-    OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive "$python" -m pytest -q -n 2 --dist worksteal -p no:cacheprovider --randomly-seed=1 --hypothesis-profile=sanitize \
+LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 JUMOK_NATIVE_LIBRARY=$library OMP_NUM_THREADS=1 OMP_WAIT_POLICY=passive \
+    "$python" -m pytest -q -n 2 --dist worksteal -p no:cacheprovider --randomly-seed=1 --hypothesis-profile=sanitize \
     "${@:-tests/native}"
