@@ -107,6 +107,17 @@ def test_a_place_that_is_not_there_says_what_is(need: str, reason: str) -> None:
         trace.tensor(need)
 
 
+def test_places_and_parts_do_not_count_from_the_end() -> None:
+    trace = jumok.load("demo/rnn", "cpu").trace(TEXT, ANSWER)
+    count = len(trace.forward()["tensors"])
+    for place in (-1, count):
+        with pytest.raises(jumok.ConfigError, match=f"and {place} was asked for\n  .*: 0 to {count - 1}"):
+            trace.tensor("forward.tensor", place)
+    with pytest.raises(jumok.ConfigError, match="tensor 0 has .* parts, counted from 0, and part -1 was"):
+        trace.tensor("forward.tensor", 0, -1)
+    assert trace.tensor("forward.tensor", count - 1).shape == ()
+
+
 def test_a_changed_model_and_a_file_have_no_forward_pass(tmp_path: Path) -> None:
     model = jumok.load("demo/transformer", "cpu")
     edited = model.edit(jumok.mask_head("cross", 0, 0)).trace(TEXT, ANSWER)

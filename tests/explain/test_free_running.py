@@ -9,7 +9,9 @@ from tests.explain.conftest import Workshop
 
 import jumok
 from jumok.decoding.batched import lay_sources
+from jumok.decoding.jobs import make_request
 from jumok.errors import ConfigError, LimitError
+from jumok.explain import free_running
 from jumok.explain.free_running import DecoderRun, FreeRunning
 from jumok.model import Model
 from jumok.text.tokenizer import BOS, EOS
@@ -112,6 +114,25 @@ def test_the_folders_own_search_does_not_count(workshop: Workshop) -> None:
     plain, other = workshop.model("luong"), workshop.model("luong", min_len=16, no_repeat_ngram=2)
     asked = ("a man rides", "the dog")
     assert plain.free_running(*asked, slip=0) == other.free_running(*asked, slip=0)
+
+
+@pytest.mark.parametrize("longest", [9, 999])
+def test_a_run_that_does_not_end_is_stopped(
+    workshop: Workshop, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the limit of the folder, or where it is sixteen tokens longer than twice the reference."""
+    model = workshop.model("luong", max_len=longest)
+    count = len(model.tokenizers.target.encode("the dog"))
+    asked: list[dict[str, Any]] = []
+
+    def noted(decoding: Any, options: dict[str, Any]) -> Any:
+        asked.append(options)
+        return make_request(decoding, options)
+
+    monkeypatch.setattr(free_running, "make_request", noted)
+    model.free_running("a man rides", "the dog")
+    limit = min(longest, 2 * count + 16)
+    assert asked == [{"beam": 1, "max_len": limit, "min_len": 0, "no_repeat_ngram": 0}]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {

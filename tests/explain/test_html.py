@@ -24,6 +24,7 @@ from jumok.explain.html import (
     names_of_models,
     shorter,
     start_address,
+    title_of,
     trace_html,
 )
 from jumok.explain.ops import mask_head
@@ -250,3 +251,13 @@ def test_numbers_of_an_answer_are_as_long_as_they_need_be() -> None:
     plain = {"a": [0.1 + 0.2, 1, "x", None, True], "b": float(np.float32(1.1))}
     assert shorter(plain) == {"a": [0.3, 1, "x", None, True], "b": 1.1}
     assert shorter(sys.float_info.max) > 1e308
+
+
+def test_the_title_of_a_file_is_what_it_shows(trace: Trace) -> None:
+    own = f"{TEXT} → {trace.manifest['target']['text']} · jumok"
+    assert title_of(trace.manifest) == own
+    picture = {**trace.manifest, "source": {**trace.manifest["source"], "image": {}}}
+    assert title_of(picture) == f"▦ → {trace.manifest['target']['text']} · jumok"
+    page = trace_html(trace)
+    assert f"<title>{own}</title>" in page
+    assert data_of(page)["start"].startswith("/translate?m=tiny&s=")

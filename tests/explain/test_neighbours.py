@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.explain.conftest import Workshop
 
 from jumok.checkpoint.bundled import bundled
 from jumok.checkpoint.manifest import NEIGHBOURS
@@ -14,7 +15,7 @@ from jumok.config import ARCHS
 from jumok.data.builtin import builtin_corpus
 from jumok.errors import ConfigError, DataError, ModelError
 from jumok.explain.capture import capture
-from jumok.explain.neighbours import LONGEST, PER_PAIR, captures, index_of, make_index, neighbours
+from jumok.explain.neighbours import LONGEST, PER_PAIR, captures, index_of, make_index, neighbours, shown
 from jumok.explain.states import SIDES, coded, looked_at, nearest, states_of
 from jumok.explain.subject import subjects_of
 from jumok.model import Model, load
@@ -152,6 +153,13 @@ def test_a_model_without_an_index_says_how_to_make_one() -> None:
     ) as caught:
         model.neighbours("5. März 2024")
     assert caught.value.code == "no_neighbours"
+
+
+def test_tokens_are_shown_with_the_space_that_they_begin_with(workshop: Workshop) -> None:
+    words, letters = (workshop.translator("rnn", kind=kind) for kind in ("bpe", "char"))
+    read = words.tokenizers.source.encode("a man")
+    assert shown(words, "encoder", [*read, EOS]) == (" a", " man", "</s>")
+    assert shown(letters, "decoder", letters.tokenizers.target.encode("a m")) == ("a", "␣", "m")
 
 
 def test_an_ensemble_has_none() -> None:

@@ -1,5 +1,7 @@
 """What a trace is of: texts cut and checked, translations taken or made."""
 
+from dataclasses import replace
+
 import pytest
 from tests.explain.conftest import Workshop
 
@@ -90,6 +92,23 @@ def test_a_target_has_a_limit(translator: Translator, workshop: Workshop) -> Non
     learned = TransformerConfig(width=8, heads=2, feedforward=8, positions="learned", max_positions=26)
     with pytest.raises(LimitError, match="more than 25"):
         subjects_of(workshop.translator(learned), [TEXT], targets=["ü" * 20])
+
+
+def test_as_many_tokens_as_the_model_takes_are_not_cut(workshop: Workshop) -> None:
+    count = len(workshop.translator("luong").tokenizers.source.encode(TEXT))
+    for most, cut in ((count, False), (count - 1, True)):
+        (one,) = subjects_of(workshop.translator("luong", max_length=most), [TEXT], targets=["a"])
+        assert bool(one.warnings) is cut
+        assert len(one.source_ids) == most
+    learned = TransformerConfig(width=8, heads=2, feedforward=8, positions="learned")
+    text = "one two three"
+    size = len(workshop.translator("luong").tokenizers.target.encode(text))
+    (one,) = subjects_of(
+        workshop.translator(replace(learned, max_positions=size + 1)), ["a"], targets=[text]
+    )  # the end takes a row
+    assert len(one.target_ids) == size
+    with pytest.raises(LimitError, match=f"the target has {size} tokens, more than {size - 1}"):
+        subjects_of(workshop.translator(replace(learned, max_positions=size)), ["a"], targets=[text])
 
 
 def test_each_text_has_one_target(translator: Translator) -> None:

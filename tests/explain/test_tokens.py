@@ -7,9 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from jumok.config import TextConfig
-from jumok.explain.tokens import direction, label, side_of
+from jumok.explain.tokens import direction, endless, hidden, label, side_of, type_of
+from jumok.text.frame import NO_END
 from jumok.text.normalize import tidy
-from jumok.text.tokenizer import BYTES, UNK, Tokenizer, train_tokenizer
+from jumok.text.tokenizer import BOS, BYTES, EOS, PAD, SPECIALS, UNK, Tokenizer, train_tokenizer
 from jumok.text.word_groups import text_of, word_groups
 
 FIXTURES = {
@@ -224,3 +225,27 @@ def test_labels_are_never_blank() -> None:
         "◌\u0301",
         "\ufffd[31m",
     ]
+
+
+def test_what_sort_of_token_it_is() -> None:
+    pieces = {BOS: "<s>", EOS: "</s>", UNK: "<unk>", PAD: "<pad>"}
+    assert {id: type_of(id, piece) for id, piece in pieces.items()} == {
+        BOS: "special",
+        EOS: "special",
+        UNK: "unk",
+        PAD: "pad",
+    }
+    assert (type_of(len(SPECIALS), "a"), type_of(9, BYTES[0xEA])) == ("normal", "byte")
+
+
+def test_an_end_that_is_the_last_token_was_not_read() -> None:
+    assert endless((5, 6, EOS)) == (5, 6)
+    assert endless((5, EOS, 6)) == (5, EOS, 6)  # a tag behind it
+    assert endless((5, 6)) == (5, 6, NO_END)
+    assert endless(()) == ()
+    assert endless((b"abc",)) == (b"abc",)
+
+
+def test_a_hidden_patch_has_the_mean_colour_of_the_picture() -> None:
+    source = [bytes([0, 0, 0, 10, 20, 30]), bytes([20, 40, 60, 30, 60, 93])]
+    assert hidden(source) == bytes([15, 30, 46]) * 2
