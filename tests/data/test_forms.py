@@ -15,7 +15,7 @@ import zstandard
 from pyarrow import parquet
 
 from jumok.data.corpus import CorpusRow, UnequalLinesError, open_corpus
-from jumok.data.forms import CorpusForm, kind_of
+from jumok.data.forms import CorpusForm, kind_of, tell_form
 from jumok.data.reader import examine
 from jumok.errors import ConfigError, DataError, Error
 
@@ -130,6 +130,55 @@ def test_columns_of_a_tsv_and_a_csv_by_name_and_number(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,body,subject\n1,long text,short\n")
     for chosen in ("2,3", "body,subject", "BODY,3"):
         assert list(open_corpus(str(tmp_path / "a.csv"), columns=chosen).pairs()) == [("long text", "short")]
+
+
+TEXTS = "a long line\teine lange Zeile\n"
+TSV, JSONL, EN_DE = ".tsv", ".jsonl", ("en", "de")
+TOLD: list[tuple[str, bytes | dict[str, bytes], str, CorpusForm]] = [
+    ("a.tsv", b"", "", CorpusForm(TSV)),
+    ("a.tsv", TEXTS.encode(), "", CorpusForm(TSV)),
+    ("a.tsv", TEXTS.encode(), "2,1", CorpusForm(TSV, "2,1")),
+    ("a.tsv", f"en\tde\n{TEXTS}".encode(), "", CorpusForm(TSV, "", EN_DE, EN_DE)),
+    ("a.tsv", f"en\tde\n{TEXTS}".encode(), "2,1", CorpusForm(TSV, "2,1", ("de", "en"), ("de", "en"))),
+    ("a.tsv", f"en\tde\n{TEXTS}".encode(), "1,3", CorpusForm(TSV, "1,3", ("", ""), ("en",))),
+    ("a.tsv", f"target\tsource\n{TEXTS}".encode(), "", CorpusForm(TSV, "2,1", header=("source", "target"))),
+    ("a.tsv", f"en\tde\tid\n{TEXTS}".encode(), "", CorpusForm(TSV, "1,2", EN_DE, EN_DE)),
+    ("a.tsv", f"id\ten\tde\n{TEXTS}".encode(), "", CorpusForm(TSV, "2,3", EN_DE, EN_DE)),
+    ("a.tsv", f"en\tde\tx\n{TEXTS}".encode(), "en,de,x", CorpusForm(TSV, "1,2,3", EN_DE, EN_DE)),
+    ("a.tsv", f"x\ten\tde\n{TEXTS}".encode(), "de,en+", CorpusForm(TSV, "3,2+", ("de", "en"), ("de", "en"))),
+    ("a.tsv", f"de\ten+\n{TEXTS}".encode(), "en+,de", CorpusForm(TSV, "2,1", EN_DE, ("en+", "de"))),
+    ("a.jsonl", b'{"source": "a", "target": "b"}', "", CorpusForm(JSONL)),
+    ("a.jsonl", b'{"en": "a", "de": "b"}', "", CorpusForm(JSONL, "en,de", EN_DE)),
+    ("a.jsonl", b'[1]\n{"en": "a", "de": "b"}', "", CorpusForm(JSONL)),
+    ("a.jsonl", b'{"translation": {"en": "a", "de": "b"}}', "", CorpusForm(JSONL, "en,de", EN_DE)),
+    ("a.jsonl", b'{"translation": {"en": "a"}}', "", CorpusForm(JSONL)),
+    ("a.jsonl", b'{"translation": {"en,us": "a", "de": "b"}}', "", CorpusForm(JSONL)),
+    ("a.jsonl", b'{"question": "a", "context": "b", "answer": "c"}', "", CorpusForm(JSONL)),
+    ("a.csv", b"target,source\nb,a\n", "", CorpusForm(".csv", "source,target")),
+    ("a.zip", {"a.tsv": f"en\tde\n{TEXTS}".encode()}, "", CorpusForm(TSV, "", EN_DE, EN_DE, ("a.tsv",))),
+    ("a.zip", {"a.jsonl": b'{"a": "b", "c": "d"}'}, "c,a", CorpusForm(JSONL, "c,a", members=("a.jsonl",))),
+    ("a.zip", {"one.txt": b"", "two.txt": b""}, "", CorpusForm(members=("one.txt", "two.txt"))),
+    ("a.zip", {"a.en": b"", "a.de": b"", "b.fr": b""}, "", CorpusForm("", "", EN_DE, (), ("a.en", "a.de"))),
+    ("a.zip", {"x.en-de.de": b"", "y.en": b""}, "", CorpusForm("", "", EN_DE, (), ("y.en", "x.en-de.de"))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "columns", "form"), TOLD)
+def test_the_form_of_a_file_is_told_by_its_beginning(
+    name: str, content: bytes | dict[str, bytes], columns: str, form: CorpusForm, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else zipped(**content))
+    assert tell_form(str(tmp_path / name), name, columns) == form
+
+
+def test_a_file_with_one_text_is_asked_for_two(tmp_path: Path) -> None:
+    (tmp_path / "a.tmx").write_text('<tmx><tu><tuv xml:lang="en"><seg>a</seg></tuv></tu></tmx>')
+    with pytest.raises(ConfigError, match=r"cannot be told: there is en\n") as caught:
+        tell_form(str(tmp_path / "a.tmx"), "a.tmx")
+    assert caught.value.hint == "name them: --columns SOURCE,TARGET"
+    (tmp_path / "a.zip").write_bytes(zipped(**{"a.txt": b""}))
+    with pytest.raises(DataError, match=r"1 files, and which two are the sides cannot be told: a\.txt"):
+        tell_form(str(tmp_path / "a.zip"), "a.zip", "en,de")
 
 
 def test_units_without_a_translation_are_no_pairs(tmp_path: Path) -> None:

@@ -15,7 +15,11 @@ from jumok.decoding.results import (
     Translation,
     WordDoubt,
     alone,
+    shorten,
+    sum_up,
+    together,
 )
+from jumok.text.layouts import Protection, TextMasker
 from jumok.text.masks import mask
 from jumok.text.protected import protected_spans
 from jumok.text.restore import restore_all
@@ -94,7 +98,8 @@ def test_parts_are_joined_best_with_best() -> None:
     assert both.score_per_token == -0.375
     [other] = both.alternatives
     assert (other.text, other.finished) == ("나 가", False)  # the second part has no second answer
-    assert Joint(whole("")).translation("", []).text == ""
+    nothing = Joint(whole("")).translation("", [])
+    assert (nothing.text, nothing.alternatives) == ("", ())
 
 
 def test_sentences_say_where_they_stand() -> None:
@@ -134,6 +139,54 @@ def test_one_sentence_by_itself_is_translated_by_its_best_hypothesis() -> None:
     found = alone("One. Two!", [good, poor])
     assert (found.text, found.source, found.score, found.sentences) == ("가", "One. Two!", -0.75, ())
     assert [one.text for one in found.alternatives] == ["나"]
+
+
+DOUBTS = Confidence(0.5, (0.25, 0.5), (WordDoubt((0, 2), 0.5), WordDoubt((3, 4), 0.25)))
+
+
+def test_the_share_of_words_that_would_be_changed() -> None:
+    assert (DOUBTS.share, DOUBTS.kept) == (0.375, 0.625)
+    assert DOUBTS.doubtful == DOUBTS.words[:1]
+    assert Confidence(0.0, (), ()).share == 0
+    assert DOUBTS.shifted(10) == Confidence(
+        0.5, (0.25, 0.5), (WordDoubt((10, 12), 0.5), WordDoubt((13, 14), 0.25))
+    )
+
+
+def test_sentences_together_stay_if_all_of_them_do() -> None:
+    found = together([DOUBTS, Confidence(0.2, (0.2,), (WordDoubt((7, 8), 0.2),))])
+    assert found.change == pytest.approx(1 - 0.75 * 0.5 * 0.8)
+    assert (found.sentences, found.words) == ((0.25, 0.5, 0.2), (*DOUBTS.words, WordDoubt((7, 8), 0.2)))
+
+
+def test_doubts_move_with_their_sentence_and_to_what_people_see() -> None:
+    masker = TextMasker("en", split=True, protect=Protection.MARKS, count=len)
+    joint = Joint(masker.lay_out("Hi {name}! Bye."), "en", "de")
+    first, second = (Confidence(0.5, (0.5,), (WordDoubt(span, 0.5),)) for span in ((6, 7), (0, 7)))
+    links = (TextLink((3, 4), (6, 7), 0.5),)
+    one = Hypothesis("Hallo ⓵!", 0.0, 0.0, (), finished=True, links=links, confidence=first)
+    two = Hypothesis("Tschüss.", 0.0, 0.0, (), finished=True, confidence=second)
+    found = joint.hypothesis([one, two])
+    assert found.text == "Hallo {name}! Tschüss."
+    assert found.links == (TextLink((3, 9), (6, 12), 0.5),)
+    words = (WordDoubt((6, 12), 0.5), WordDoubt((14, 21), 0.5))
+    assert found.confidence == Confidence(0.75, (0.5, 0.5), words)
+    unsure = joint.hypothesis([one, dataclasses.replace(two, confidence=None)])
+    assert (unsure.text, unsure.confidence) == (found.text, None)
+    assert [joint.is_plain(0), joint.is_plain(1), Joint(whole("a")).is_plain(0)] == [False, True, True]
+    assert joint.begun(["Hallo"]) == ["", "Hallo"]
+
+
+def test_numbers_that_are_none_are_no_json() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        Score("a", "b", float("nan"), 0.0, ()).to_json()
+    assert sum_up(TOKENS[:1]) == (-0.5, -0.5)
+    assert sum_up(()) == (0, 0)
+
+
+def test_a_long_text_is_shown_by_its_beginning() -> None:
+    assert shorten("a" * 60) == repr("a" * 60)
+    assert shorten("a" * 61) == repr("a" * 59 + "…")
 
 
 def test_links_lead_to_the_texts_that_people_see() -> None:

@@ -62,6 +62,9 @@ def test_a_text_that_no_token_wrote_is_sure() -> None:
     """Such as a name that was put in place of a mark afterwards."""
     found = word_columns(ScoredSentence("x", "Berlin", [-0.3], [(0, 0)]))
     assert (found["word"].tolist(), found["lowest"].tolist(), found["tokens"].tolist()) == ([0], [0], [0])
+    assert found["sentence"].tolist() == [-0.3]
+    found = word_columns(ScoredSentence("x", "Berlin", [], []))
+    assert [found[name].tolist() for name in ("word", "lowest", "sentence", "end")] == [[0]] * 4
 
 
 def test_a_blank_answer_has_no_words() -> None:
@@ -75,5 +78,7 @@ def test_features_of_a_sentence_by_hand() -> None:
     assert set(found) == set(SENTENCE_FEATURES)
     assert found["expected"] == pytest.approx([np.log(1.8)])
     assert found["doubtful"].tolist() == [0.5]
+    sure = sentence_columns(word_columns(ANSWER), np.array([1.0, 0.0, 0.0]))
+    assert sure["unchanged"] == pytest.approx([np.log(0.001)])
     assert found["unchanged"] == pytest.approx([np.log(0.5 * 0.8 * 0.9)])
     assert found["sentence"] == pytest.approx([-0.44])

@@ -283,4 +283,4 @@ def _in_order(pair: Sequence[str]) -> list[str]:
     """Source first, where the common part of the names says it: NAME.de-en."""
     both = pair[0].rpartition(".")[0].rpartition(".")[2]
     first = both.partition("-")[0]
-    return sorted(pair, key=lambda one: one.rpartition(".")[2] != first) if first in both else list(pair)
+    return sorted(pair, key=lambda one: one.rpartition(".")[2] != first)

@@ -252,10 +252,10 @@ class Joint:
         if len(parts) == 1 and text == parts[0].text:
             return self.placed(parts[0])
         tokens = tuple(chain.from_iterable(part.tokens for part in parts))
-        ends = [0, *accumulate(map(len, written))]
+        ends = list(accumulate(map(len, written)))
         counts = [0, *accumulate(len(part.tokens) for part in parts)]
         spans = tuple(
-            SentenceSpan(source, (ends[2 * n + 1], ends[2 * n + 2]), (counts[n], counts[n + 1]))
+            SentenceSpan(source, (ends[2 * n], ends[2 * n + 1]), (counts[n], counts[n + 1]))
             for n, source in enumerate(self.layout.spans())
         )
         finished = all(part.finished for part in parts)
@@ -264,7 +264,7 @@ class Joint:
             for span, part in zip(spans, parts, strict=True)
             for link in part.links
         )
-        doubts = [part.confidence.shifted(ends[2 * n + 1]) for n, part in enumerate(parts) if part.confidence]
+        doubts = [part.confidence.shifted(ends[2 * n]) for n, part in enumerate(parts) if part.confidence]
         confidence = together(doubts) if doubts and len(doubts) == len(parts) else None
         return Hypothesis(text, *sum_up(tokens), tokens, finished, spans, links, confidence)
 
