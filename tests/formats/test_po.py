@@ -4,7 +4,7 @@ import polib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.formats.laws import check_laws, in_capitals, segments, written
+from tests.formats.laws import check_laws, check_mark, in_capitals, segments, written
 
 from jumok.errors import DataError
 from jumok.formats.po import PoFormat
@@ -67,6 +67,7 @@ def test_everything_comes_back_and_polib_reads_it(tmp_path: Path) -> None:
     ]
     assert new[4].msgstr_plural == {0: "%D FILE", 1: "%D FILES"}
     assert (old[0].flags, new[0].flags) == (["fuzzy", "c-format"], ["c-format"])
+    check_mark(PoFormat(), path)
 
 
 def test_what_is_translated_or_fuzzy_has_a_target_and_stays_without_an_answer(tmp_path: Path) -> None:
@@ -160,3 +161,46 @@ def test_an_empty_catalogue_has_nothing(tmp_path: Path) -> None:
     path = catalogue(tmp_path, "")
     assert segments(PoFormat(), path) == []
     assert written(PoFormat(), path, iter(())) == b""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("x" * 70, ['msgstr "' + "x" * 70 + '"']),
+        ("x" * 71, ['msgstr ""', '"' + "x" * 71 + '"']),
+        ("x" * 38 + " " + "y" * 38, ['msgstr ""', '"' + "x" * 38 + " " + "y" * 38 + '"']),
+        ("x" * 38 + " " + "y" * 39, ['msgstr ""', '"' + "x" * 38 + ' "', '"' + "y" * 39 + '"']),
+        ("x " * 80, ['msgstr ""', '"' + "x " * 38 + '"', '"' + "x " * 38 + '"', '"' + "x " * 4 + '"']),
+        ("a\nb", ['msgstr ""', '"a\\n"', '"b"']),
+        ("a\n", ['msgstr "a\\n"']),
+        ("", ['msgstr ""']),
+    ],
+)
+def test_a_string_that_is_wrapped_has_at_most_77_signs_in_a_line(text: str, lines: list[str]) -> None:
+    assert one_keyword("msgstr", text, wrapped=True, end="\r\n") == "".join(f"{line}\r\n" for line in lines)
+
+
+def test_a_string_is_wrapped_if_its_source_is_and_the_old_one_goes(tmp_path: Path) -> None:
+    text = 'msgid "one"\nmsgstr ""\n"ei"\n#~ note\n"ns"\n\nmsgid ""\n"two"\nmsgstr "zwei"\n'
+    new = written(PoFormat(), catalogue(tmp_path, text), iter([MarkedText("word " * 20)] * 2)).decode()
+    long, first, second = "word " * 20, "word " * 15, "word " * 5
+    assert new == (
+        f'msgid "one"\nmsgstr "{long}"\n#~ note\n\nmsgid ""\n"two"\nmsgstr ""\n"{first}"\n"{second}"\n'
+    )
+
+
+def test_without_a_header_the_first_form_is_the_singular(tmp_path: Path) -> None:
+    path = catalogue(tmp_path, 'msgid "a"\nmsgid_plural "b"\nmsgstr[0] ""\nmsgstr[1] "x"\n')
+    assert [(one.source.text, one.where, one.target) for one in segments(PoFormat(), path)] == [
+        ("a", "line 3", None),
+        ("b", "line 4", MarkedText("x")),
+    ]
+
+
+def test_the_charset_of_a_template_is_none_yet_and_one_far_behind_is_not_looked_for(tmp_path: Path) -> None:
+    path = catalogue(tmp_path, HEADER.format("").replace("UTF-8", "CHARSET") + 'msgid "für"\nmsgstr ""\n')
+    assert [one.source.text for one in segments(PoFormat(), path)] == ["für"]
+    far = "# " + "x" * (1 << 14) + "\n" + HEADER.format("").replace("UTF-8", "latin-1")
+    path.write_bytes(far.encode() + 'msgid "für"\n'.encode("latin-1"))
+    with pytest.raises(DataError, match="the file is not UTF-8, as its header says"):
+        segments(PoFormat(), path)

@@ -51,3 +51,28 @@ def test_escaping_is_undone(text: str) -> None:
 def test_an_octal_number_ends_with_its_line() -> None:
     (entry,) = po_entries(['msgid "\\1"', '"2\\x41\\101"', 'msgstr ""'])
     assert entry.texts["msgid"] == "\x012AA"
+
+
+def test_only_a_flag_makes_an_entry_fuzzy() -> None:
+    for comment, fuzzy in (
+        ("# fuzzy", False),
+        ("#, c-format", False),
+        ("#. fuzzy", False),
+        ("#, fuzzy", True),
+    ):
+        (entry,) = po_entries([comment, "# x", 'msgid "a"', 'msgstr "b"'])
+        assert entry.fuzzy == fuzzy
+
+
+def test_the_header_is_the_entry_of_nothing() -> None:
+    for lines, header in (
+        (['msgid ""', 'msgstr "x"'], True),
+        (['msgid "a"', 'msgstr "x"'], False),
+        (['msgctxt "c"', 'msgid ""', 'msgstr "x"'], False),
+        (['msgid ""', "rubbish"], False),
+        (["# c"], False),
+    ):
+        (entry,) = po_entries(lines)
+        assert entry.is_header == header
+    (entry,) = po_entries(['msgid "a"', '"b"', 'msgstr "c"', '"d"'])
+    assert entry.texts == {"msgid": "ab", "msgstr": "cd"}

@@ -98,3 +98,6 @@ def test_the_language_of_the_spelling_is_that_of_the_translation(tmp_path: Path)
 def test_another_document_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no presentation inside\n.*a.docx"):
         segments(PptxFormat(), word(tmp_path / "a.docx"))
+    kind = "application/vnd.openxmlformats-officedocument.presentationml.slide+xml"
+    with pytest.raises(DataError, match="no presentation inside"):
+        segments(PptxFormat(), with_part(word(tmp_path / "b.docx"), "a.xml", b"<a/>", kind))

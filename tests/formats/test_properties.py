@@ -65,6 +65,15 @@ def test_what_a_file_can_hold_is_written_so(tmp_path: Path, data: bytes, expecte
     assert written(PropertiesFormat(), file(tmp_path, data), iter([MarkedText("Äpfel ☺")])) == expected
 
 
+def test_the_last_signs_that_a_file_can_hold(tmp_path: Path) -> None:
+    for data, expected in (
+        (b"k=ab", b"k=\x7f\\u0080\\u00FF\\u0100"),
+        (b"k=\xe4b", b"k=\x7f\x80\xff\\u0100"),
+    ):
+        answers = iter([MarkedText("\x7f\x80\xff\u0100")])
+        assert written(PropertiesFormat(), file(tmp_path, data), answers) == expected
+
+
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_value_can_be_written(text: str) -> None:
     raw = escaped_value(text)

@@ -83,3 +83,17 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         segments(TsFormat(), source(tmp_path, "<html/>"))
     with pytest.raises(DataError, match="XML is broken: syntax error, .*\n.*a.ts, line 1"):
         segments(TsFormat(), source(tmp_path, "const a = 1 < 2;"))
+
+
+def test_forms_that_are_there_are_targets(tmp_path: Path) -> None:
+    forms = "<numerusform>%n Datei</numerusform>\n<numerusform> </numerusform><numerusform></numerusform>"
+    message = (
+        f"<message numerus='yes'><source>%n file(s)</source><translation>{forms}</translation></message>"
+    )
+    path = source(tmp_path, f"<TS>{message}{message}</TS>")
+    assert [(one.where[-6:], one.target and one.target.text) for one in segments(TsFormat(), path)] == [
+        ("form 0", "%n Datei"),
+        ("form 1", " "),
+        ("form 2", None),
+    ] * 2
+    check_laws(TsFormat(), path)

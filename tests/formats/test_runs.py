@@ -64,3 +64,44 @@ def test_formattings_that_do_not_differ_are_the_first_of_them() -> None:
 def test_a_tag_that_reaches_out_ends_with_the_one_around_it() -> None:
     marked = MarkedText("abcd", (Tag(0, 2, "<l>", "</l>"), Tag(1, 4, "B", "</run>")))
     assert write_runs(marked, "", run) == "<l>[:a][B:b]</l>[:cd]"
+    nested = MarkedText("abcd", (Tag(0, 4, "B", "</run>"), Tag(1, 2, "I", "</run>")))
+    assert write_runs(nested, "", run) == "[B:a][I:b][B:cd]"
+    out = MarkedText("abcd", (Tag(0, 4, "<l>", "</l>"), Tag(0, 2, "<m>", "</m>"), Tag(1, 3, "<n>", "</n>")))
+    assert write_runs(out, "", run) == "<l><m>[:a]<n>[:b]</n></m>[:cd]</l>"
+
+
+def tags(*items: RunItem) -> list[tuple[int, int, str, str]]:
+    return [
+        (tag.begin, tag.end, tag.open, tag.close)
+        for tag in join_runs([RunText("plain ", ""), *items]).marked.tags
+    ]
+
+
+def test_what_holds_runs_is_a_tag_and_ends_a_formatting() -> None:
+    link, end, point = RunMark("<l>", "open"), RunMark("</l>", "close"), RunMark("<p/>")
+    bold, more = RunText("a", "B"), RunText("b", "")
+    assert tags(link, more, end, more) == [(6, 7, "<l>", "</l>")]
+    assert tags(bold, link, bold, end, more) == [
+        (6, 7, "B", "</run>"),
+        (7, 8, "<l>", "</l>"),
+        (7, 8, "B", "</run>"),
+    ]
+    assert tags(bold, point, link, bold, end, more)[:2] == [(6, 7, "B", "</run>"), (7, 7, "<p/>", "")]
+    assert tags(bold, point, point, bold, more) == [
+        (6, 8, "B", "</run>"),
+        (7, 7, "<p/>", ""),
+        (7, 7, "<p/>", ""),
+    ]
+    assert tags(bold, point, more) == [(6, 7, "B", "</run>"), (7, 7, "<p/>", "")]
+    assert tags(more, bold, point) == [(7, 8, "B", "</run>")]
+
+
+def test_white_space_is_formatted_as_what_stands_before_it() -> None:
+    bold, space, more = RunText("a", "B"), RunText(" ", "I"), RunText("b", "")
+    assert tags(bold, space, more) == [(6, 8, "B", "</run>")]
+    assert tags(bold, RunMark("<p/>"), space, more) == [(6, 8, "B", "</run>"), (7, 7, "<p/>", "")]
+    assert tags(more, RunMark("<l>", "open"), space, RunText("c", "B"), RunMark("</l>", "close"), more) == [
+        (7, 9, "<l>", "</l>"),
+        (7, 8, "I", "</run>"),
+        (8, 9, "B", "</run>"),
+    ]

@@ -84,3 +84,35 @@ def test_how_sure_a_model_is_stands_beside_its_text(path: Path) -> None:
     tree = ElementTree.fromstring(written(FORMAT, path, doubted))
     said = [(one.get("type"), one.text) for one in tree.iter("prop")]
     assert ("x-confidence", "0.82") in said
+
+
+def memory(tmp_path: Path, header: str, *units: list[str]) -> Path:
+    """Of each unit the languages; their texts are their names and the number of the unit."""
+    variants = (
+        "".join(f'<tuv xml:lang="{code}"><seg>{code} {n}</seg></tuv>' for code in unit)
+        for n, unit in enumerate(units)
+    )
+    body = "".join(f"<tu>{one}</tu>" for one in variants)
+    (tmp_path / "b.tmx").write_text(f"<tmx>{header}<body>{body}</body></tmx>", encoding="utf-8")
+    return tmp_path / "b.tmx"
+
+
+def test_a_model_without_a_source_language_reads_that_of_the_file(tmp_path: Path) -> None:
+    units = (["de", "fr"], [], ["it", "FR-ca", "fr"])
+    for header, expected in (
+        ('<header srclang="fr"/>', ["fr 0", "fr 2"]),
+        ('<header srclang="fr-CA"/>', ["fr 0", "FR-ca 2"]),
+        ('<header srclang="*all*"/>', ["de 0", "it 2"]),
+        ("<header/>", ["de 0", "it 2"]),
+    ):
+        assert texts(TmxFormat(Languages("", "en")), memory(tmp_path, header, *units)) == expected
+    assert texts(TmxFormat(Languages("it", "en")), memory(tmp_path, '<header srclang="fr"/>', *units)) == [
+        "it 2"
+    ]
+
+
+def test_an_error_names_ten_languages(tmp_path: Path) -> None:
+    path = memory(tmp_path, "", *([f"{code}x"] for code in "abcdefghijkl"))
+    named = ", ".join(f"{code}x" for code in "abcdefghij")
+    with pytest.raises(DataError, match=f"which the model reads; they are in {named}\n"):
+        texts(FORMAT, path)

@@ -80,19 +80,16 @@ def walk(text: str) -> Walk:
     place = 0
     while place < len(text):
         entry = None if _is_note(text, place) else _ENTRY.match(text, place)
-        if entry is None or not entry[0]:
+        if entry is None:
             line = _LINE.match(text, place)
-            end = line.end() if line and line.end() > place else len(text)
-            yield text[place:end]
-            place = end
+            assert line is not None
+            yield line[0]
+            place = line.end()
             continue
         answer = yield from ask(unescaped(entry["value"]), unescaped(entry["key"]))
         yield entry["head"]
         yield entry["value"] if answer is None else escaped_value(answer)
         place = entry.end()
-        while place < len(text) and text[place] in "\r\n":
-            yield text[place]
-            place += 1
 
 
 def _is_note(text: str, place: int) -> bool:
@@ -106,9 +103,7 @@ def unescaped(raw: str) -> str:
     def sign(found: re.Match[str]) -> str:
         if found[1]:
             return chr(int(found[1], 16))
-        if found[2]:
-            return ""
-        return _SIGNS.get(found[3], found[3]) if found[3] else ""
+        return _SIGNS.get(found[3], found[3]) if found[3] else ""  # of a line that goes on, nothing
 
     text = _ESCAPE.sub(sign, raw)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # halves become one character
