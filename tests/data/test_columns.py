@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from jumok.data.columns import line_reader
+from jumok.data.columns import find_name, line_reader
 from jumok.errors import ConfigError, DataError
 
 
@@ -17,6 +17,7 @@ from jumok.errors import ConfigError, DataError
         ("3, 1", "a\tb\tc\td", ("c", "a")),
         ("1,2,4", "a\tb\tc\td", ("a", "b", "d")),
         ("1,2,4", "a\tb", ("a", "b")),
+        ("1,2,3", "a\tb", ("a", "b")),
         ("1,2,3", "a\t \tc", ("a", "c")),
         ("1,2,3", "a\t \t", ("a", " ")),
         ("1,2+", "a\tb\tc\t\td", ("a", "b", "c", "d")),
@@ -38,6 +39,7 @@ def test_columns_of_a_tsv(columns: str, line: str, texts: tuple[str, ...]) -> No
         ("body,a,b", {"body": "s", "a": "x", "b": "y"}, ("s", "x", "y")),
         ("body,a,b", {"body": "s", "a": "x", "b": ""}, ("s", "x")),
         ("body,a,b", {"body": "s", "a": "x"}, ("s", "x")),
+        ("body,a,b,c", {"body": "s", "a": "x", "c": "z"}, ("s", "x", "z")),
         ("body,a,b", {"body": "s", "a": "x", "b": None}, ("s", "x")),
     ],
 )
@@ -65,6 +67,9 @@ def test_keys_of_jsonl(columns: str, value: dict[str, Any], texts: tuple[str, ..
             'the object does not hold "src" and "tgt"; its texts are "body", "subject", "to"',
             "name the source and the target: --columns body,subject",
         ),
+        (".jsonl", "", '{"x": "a", "y": "b"}', 'its texts are "x", "y"', "--columns x,y"),
+        (".jsonl", "", json.dumps(dict.fromkeys("abcdefgh", "x")), ', "g", "h"', "--columns a,b"),
+        (".jsonl", "", json.dumps(dict.fromkeys("abcdefghi", "x")), ', "g", "h", …', "--columns a,b"),
         (".jsonl", "", '{"context": "c", "question": "q", "answer": ""}', "the answer is empty", "a line is"),
         (".jsonl", "", '{"context": "\\ud800", "question": "q", "answer": "a"}', "lone surrogate", "half of"),
     ],
@@ -74,6 +79,9 @@ def test_lines_that_do_not_fit(kind: str, columns: str, line: str, message: str,
         line_reader(kind, columns)(line, "f:12")
     assert message in caught.value.message
     assert caught.value.where == "f:12"
+    # Nothing is left out that would fit, and only who has columns to choose from hears of the option.
+    assert ("…" in caught.value.message) == ("…" in message)
+    assert ("data.columns" in caught.value.hint) == (kind == ".tsv" and message != "1 column instead of 2")
     assert hint in caught.value.hint
 
 
@@ -88,6 +96,7 @@ def test_lines_that_do_not_fit(kind: str, columns: str, line: str, message: str,
         (".tsv", "body,subject", "'body' is no column of a TSV"),
         (".tsv", "1+,2", "'1+' is no column of a TSV"),
         (".tsv", "1,²", "'²' is no column of a TSV"),
+        (".tsv", "9999,10000", "'10000' is no column of a TSV"),
         (".jsonl", "a,a", "a column is named twice"),
     ],
 )
@@ -96,3 +105,18 @@ def test_names_that_cannot_work(kind: str, columns: str, reason: str) -> None:
         line_reader(kind, columns)
     assert caught.value.message.startswith(f"columns={columns} cannot work: {reason}")
     assert "--columns 1,3 for a TSV" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names", "found"),
+    [
+        ("en", ["EN", "en"], "en"),
+        ("En", ["de", "EN", "en"], "EN"),
+        ("en", ["de", "en-us", "en-gb"], "en-us"),
+        ("x", ["de"], ""),
+    ],
+)
+def test_names_are_found_in_any_capitals_and_languages_without_their_country(
+    wanted: str, names: list[str], found: str
+) -> None:
+    assert find_name(wanted, names) == found

@@ -121,6 +121,10 @@ def test_a_quick_look_misses_nothing(text: str) -> None:
         ("This line is not", False),
         ("OK", False),
         ("시간은 YYYY-MM-DD 형식입니다", False),
+        ("TWELVE, A DOZEN", True),
+        ("TWELVE, A LOT", False),
+        ("TWELVE CAPITALS" + "가" * 13, True),  # they are more than half of the letters
+        ("TWELVE CAPITALS" + "가" * 14, False),
     ],
 )
 def test_capitals(text: str, found: bool) -> None:  # noqa: FBT001
@@ -177,6 +181,24 @@ def test_the_first_letters_tell_the_script() -> None:
     assert script_of("ab" * 500 + "яю" * 500) == "LATIN"
     assert script_of("ab" * 500 + "я" * 1_001) == "LATIN"
     assert script_of("a" + "ab" * 499 + "я" * 1_001) == "CYRILLIC"
+
+
+def test_a_thousand_lines_of_five_words_show_a_language() -> None:
+    lines = ["one two three four five"] * 1_000
+    assert learn_habits(lines).strange == 0.3
+    assert learn_habits(lines[1:]).strange == 0
+    assert learn_habits(["one two three four"] * 1_000).strange == 0
+
+
+def test_one_line_in_twenty_in_capitals_is_no_habit() -> None:
+    found = [learn_habits(["ABCDEFGHIJKL"] * n + ["abc"] * (100 - n)).capitals for n in (5, 6)]
+    assert found == [False, True]
+
+
+def test_one_character_is_no_sign_of_another_encoding_unless_it_is_a_usual_one() -> None:
+    assert read_again("see Ð¿ here") == "see Ð¿ here"
+    assert read_again("see Ð¿ and Ð¿ here") == "see п and п here"
+    assert read_again("sÃ¼dlich von Ā") == "südlich von Ā"
 
 
 def test_stems_and_scripts() -> None:

@@ -59,6 +59,14 @@ def test_sides_by_name(names: list[str], sides: tuple[str, ...]) -> None:
         (["source", "target"], [], False),
         (["source", "source"], LONG, False),
         (["1", "source", "target"], LONG, False),
+        (["en", "de"], [["x" * 6] * 2], True),  # three times as long as the names
+        (["en", "de"], [["x" * 5] * 2], False),
+        (["en", "deu"], [["x" * 9] * 2], True),
+        (["en", "deu"], [["x" * 8] * 2], False),
+        (["English", "French"], [["x" * 12] * 2], True),  # names count for four letters at most
+        (["English", "French"], [["x" * 11] * 2], False),
+        (["en", "de"], [["x" * 40] * 2] * 25 + [["x"] * 2] * 75, True),  # 50 lines are looked at
+        (["en", "de"], [["x" * 40] * 2] * 24 + [["x"] * 2] * 75, False),
         (["A dog runs.", "Ein Hund läuft."], LONG, False),
         (["hello", "hallo"], SHORT, False),
         ([""], LONG, False),

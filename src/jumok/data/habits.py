@@ -34,7 +34,6 @@ _TAG = re.compile(
 )
 BYTES = {chr(byte): byte for byte in range(0x80, 0x100)}
 BYTES |= {bytes([byte]).decode("cp1252", "ignore"): byte for byte in range(0x80, 0xA0)}
-BYTES.pop("", None)
 _GOES_ON = "".join(character for character, byte in BYTES.items() if byte < 0xC0)
 _UTF8 = re.compile(f"[\xc2-\xdf][{_GOES_ON}]|[\xe0-\xef][{_GOES_ON}]{{2}}|[\xf0-\xf4][{_GOES_ON}]{{3}}")
 _BYTES = re.compile(f"[{''.join(BYTES)}]")
