@@ -111,7 +111,10 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 
 class WorkerGate:
-    """Stands before a worker's thread while a block lasts: it takes the turns it is let, and no other."""
+    """Stands before a worker's thread while a block lasts: it takes the turns it is let, and no other.
+
+    Nothing is short meanwhile: all orders go to the thread.
+    """
 
     def __init__(self, worker: Worker) -> None:
         self.worker, self.turns = worker, 0
@@ -126,10 +129,11 @@ class WorkerGate:
             self.turns += 1
 
         self.worker._turn = one_turn  # type: ignore[method-assign]
+        self.worker._short.suit = lambda _: False  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
-        del self.worker._turn  # the method of the class is back
+        del self.worker._turn, self.worker._short.suit  # the methods of the classes are back
         self.open()
 
     def let(self, turns: int = 1) -> None:

@@ -5,6 +5,7 @@ from jumok.config import DecodingConfig
 from jumok.decoding.engines import Answers, Explained
 from jumok.decoding.jobs import Job, Request, cost, make_request
 from jumok.server.translate.engine_queue import WORK, EngineQueue
+from jumok.server.translate.pace import SearchPace
 
 
 class Echo:
@@ -35,7 +36,7 @@ def outcomes(quick: EngineQueue) -> dict[object, object]:
 
 
 def test_jobs_are_answered_together_in_the_order_they_came() -> None:
-    engine, quick = Echo(), EngineQueue()
+    engine, quick = Echo(), EngineQueue(SearchPace())
     for n in range(5):
         quick.add(n, Job((n + 4,)), request(), engine)
     assert len(quick) == 5
@@ -45,7 +46,7 @@ def test_jobs_are_answered_together_in_the_order_they_came() -> None:
 
 
 def test_other_options_are_another_call() -> None:
-    engine, quick = Echo(), EngineQueue()
+    engine, quick = Echo(), EngineQueue(SearchPace())
     for n in range(4):
         quick.add(n, Job((n + 4,)), request(beam=1 + n % 2), engine)
     assert [key for key, _ in quick.step()] == [0, 2]
@@ -53,14 +54,14 @@ def test_other_options_are_another_call() -> None:
 
 
 def test_what_is_banned_for_one_is_banned_for_no_other() -> None:
-    engine, quick = Echo(), EngineQueue()
+    engine, quick = Echo(), EngineQueue(SearchPace())
     for n, text in enumerate(("a", "b", "a", "")):
         quick.add(n, Job((n + 4,)), request(ban=[text] if text else []), engine)
     assert [[key for key, _ in quick.step()] for _ in range(3)] == [[0, 2], [1], [3]]
 
 
 def test_a_call_stays_within_its_work() -> None:
-    engine, quick = Echo(), EngineQueue()
+    engine, quick = Echo(), EngineQueue(SearchPace())
     jobs = [Job((n + 4,) * 100) for n in range(40)]
     for job in jobs:
         quick.add(job.source[0], job, request(), engine)
@@ -71,7 +72,7 @@ def test_a_call_stays_within_its_work() -> None:
 
 
 def test_only_the_culprit_fails() -> None:
-    engine, quick = Echo(), EngineQueue()
+    engine, quick = Echo(), EngineQueue(SearchPace())
     for n in (4, 99, 5):
         quick.add(n, Job((n,)), request(), engine)
     found = outcomes(quick)
@@ -81,7 +82,7 @@ def test_only_the_culprit_fails() -> None:
 
 
 def test_equal_jobs_are_searched_once_and_who_leaves_is_not() -> None:
-    engine, quick = Echo(), EngineQueue()
+    engine, quick = Echo(), EngineQueue(SearchPace())
     for n in range(3):
         quick.add(n, Job((7,)), request(), engine)
     quick.add("gone", Job((8,)), request(), engine)

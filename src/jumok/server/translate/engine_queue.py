@@ -3,15 +3,19 @@
 Between two calls others step, leave and join: a call has few sentences, so that nobody waits long.
 """
 
+import time
 from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from jumok.answers import Answer
 from jumok.decoding.engines import NativeEngine
 from jumok.decoding.jobs import Job, Request, cost
+from jumok.server.translate.pace import SearchPace
 
-Outcome = tuple[Hashable, list[Answer] | Exception]
+Key = TypeVar("Key", bound=Hashable)
+Outcome = tuple[Key, list[Answer] | Exception]
 """The key of a job, and its answers, best first, or what went wrong with it."""
 
 WORK = 8192
@@ -27,35 +31,46 @@ class EngineJob:
     engine: NativeEngine
 
 
-class EngineQueue:
-    """Jobs in the order in which they came. There are no threads in here: one caller steps."""
+class EngineQueue(Generic[Key]):
+    """Jobs in the order in which they came. There are no threads in here: one caller steps.
 
-    def __init__(self) -> None:
-        self._waiting: dict[Hashable, EngineJob] = {}
+    How long each call took is told to `pace`.
+    """
+
+    def __init__(self, pace: SearchPace) -> None:
+        self._pace = pace
+        self._waiting: dict[Key, EngineJob] = {}
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, key: Hashable, job: Job, request: Request, engine: NativeEngine) -> None:
+    def add(self, key: Key, job: Job, request: Request, engine: NativeEngine) -> None:
         """Let a job take part from the next step on."""
         self._waiting[key] = EngineJob(job, request, engine)
 
-    def cancel(self, key: Hashable) -> None:
+    def cancel(self, key: Key) -> None:
         """Forget a job. A key that is not here is no error."""
         self._waiting.pop(key, None)
 
-    def step(self) -> list[Outcome]:
-        """The answers to the first job and to others that are asked for in the same way, within one call."""
-        keys, work = list[Hashable](), 0
+    def step(self, most: float = WORK) -> list[Outcome[Key]]:
+        """The answers to the first job and to others that are asked for in the same way, within one call.
+
+        The others have at most so many beam-tokens, with those of the first.
+        """
+        keys, work = list[Key](), 0
         for key, item in self._waiting.items():
             first = self._waiting[keys[0]] if keys else item
             if kind_of(item) != kind_of(first):
                 continue
-            work += cost(item.job, item.request.decoding)
-            if keys and work > WORK:
+            more = cost(item.job, item.request.decoding)
+            if keys and work + more > most:
                 break
+            work += more
             keys.append(key)
-        return answer_all({key: self._waiting.pop(key) for key in keys})
+        began = time.perf_counter()
+        found = answer_all({key: self._waiting.pop(key) for key in keys})
+        self._pace.measured(work, time.perf_counter() - began)
+        return found
 
 
 def kind_of(item: EngineJob) -> tuple[object, ...]:
@@ -64,7 +79,7 @@ def kind_of(item: EngineJob) -> tuple[object, ...]:
     return request.decoding, request.ban, request.align, request.shortlist, item.engine
 
 
-def answer_all(items: dict[Hashable, EngineJob]) -> list[Outcome]:
+def answer_all(items: dict[Key, EngineJob]) -> list[Outcome[Key]]:
     """The answers to jobs of one kind; where they fail answer_together, to each by itself."""
     if not items:
         return []

@@ -14,7 +14,7 @@ from jumok.decoding.engines import NativeEngine
 from jumok.decoding.jobs import Job, Request
 from jumok.server.translate.engine_queue import Outcome
 
-Search = Callable[[], Outcome]
+Search = Callable[[], Outcome[Hashable]]
 
 
 class FollowedJobs:
@@ -23,7 +23,7 @@ class FollowedJobs:
     def __init__(self, name: str, wake: Callable[[], None]) -> None:
         self._name, self._wake = name, wake
         self._asked: SimpleQueue[Search | None] | None = None  # by the worker, of a thread that runs
-        self._ended = SimpleQueue[Outcome]()
+        self._ended = SimpleQueue[Outcome[Hashable]]()
 
     def __bool__(self) -> bool:
         """Whether there is an answer to take."""
@@ -44,7 +44,7 @@ class FollowedJobs:
 
         self._asked.put(search)
 
-    def take(self) -> list[Outcome]:
+    def take(self) -> list[Outcome[Hashable]]:
         """The answers that have come since the last time."""
         found = []
         with suppress(Empty):

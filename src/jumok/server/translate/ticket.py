@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jumok.answers import Answer, Lead
@@ -50,15 +51,15 @@ class Ticket:
 
     def settle(self, result: list[Translation] | Exception) -> None:
         """Hand the result to whoever waits. Called in the thread."""
+        self.call(partial(self.hand_over, result))
 
-        def hand_over() -> None:
-            if not self.done.done():
-                if isinstance(result, Exception):
-                    self.done.set_exception(result)
-                else:
-                    self.done.set_result(result)
-
-        self.call(hand_over)
+    def hand_over(self, result: list[Translation] | Exception) -> None:
+        """`settle` in the event loop."""
+        if not self.done.done():
+            if isinstance(result, Exception):
+                self.done.set_exception(result)
+            else:
+                self.done.set_result(result)
 
     def call(self, what: Callable[[], None]) -> None:
         try:

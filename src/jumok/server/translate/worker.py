@@ -1,7 +1,7 @@
 """One thread per model decodes everyone's sentences together.
 
 A request joins the running batch at the next step, leaves it when it is done, cancelled or late, and no one's
-answer depends on who else is there.
+answer depends on who else is there. What is short needs no thread: see `short_orders.py`.
 """
 
 import asyncio
@@ -27,6 +27,8 @@ from jumok.server.metrics import Metrics
 from jumok.server.translate.engine_queue import EngineQueue
 from jumok.server.translate.followed import FollowedJobs
 from jumok.server.translate.order import DecodingOrder
+from jumok.server.translate.pace import SearchPace
+from jumok.server.translate.short_orders import ShortOrders
 from jumok.server.translate.ticket import Ticket
 
 if TYPE_CHECKING:
@@ -53,7 +55,9 @@ class Worker:
         self._keys: dict[Hashable, tuple[Ticket, Job]] = {}  # of the searches in the batch
         self._numbers = count()
         self._batch: Continuous | None = None  # in torch, made for the first search that needs it
-        self._quick, self._followed = EngineQueue(), FollowedJobs(name, self._wake)
+        self._pace = SearchPace()
+        self._quick, self._followed = EngineQueue[Hashable](self._pace), FollowedJobs(name, self._wake)
+        self._short = ShortOrders(self._pace, self._settle_short)
 
     async def translate(
         self, order: DecodingOrder, deadline: float, *, patient: bool = False
@@ -90,7 +94,7 @@ class Worker:
     @property
     def busy(self) -> bool:
         """Whether someone waits for an answer."""
-        return bool(self._tickets)
+        return bool(self._tickets or self._short)
 
     def close(self) -> None:
         """End the thread; whoever waits is told that the server stops."""
@@ -116,8 +120,8 @@ class Worker:
     ) -> Ticket:
         loop = asyncio.get_running_loop()
         ticket = Ticket(order, deadline, loop, loop.create_future(), partials, waiting=deque(order.costs))
-        native = isinstance(self.translator.engine_of(order.request), NativeEngine)
-        ticket.follows = native and partials is not None
+        engine = self.translator.engine_of(order.request)
+        ticket.follows = isinstance(engine, NativeEngine) and partials is not None
         if not ticket.waiting:  # blank texts need no model
             ticket.done.set_result(self._finish(ticket))
             return ticket
@@ -128,6 +132,9 @@ class Worker:
                 raise Problem(503, "not_ready", "the worker of this model has ended")
             if not patient:
                 self._refuse()
+            if partials is None and isinstance(engine, NativeEngine) and self._short.suit(order):
+                self._short.add(ticket, engine)
+                return ticket
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=f"jumok-{self.name}", daemon=True)
                 self._thread.start()
@@ -139,11 +146,26 @@ class Worker:
 
     def _refuse(self) -> None:
         """429 if too many wait, or one for too long: a queue that does not get shorter helps nobody."""
-        if len(self._queue) >= self.limits.queue:
+        if len(self._queue) + len(self._short) >= self.limits.queue:
             raise busy(f"{self.limits.queue} requests are waiting for this model")
         first = self._first
         if first is not None and time.monotonic() - first.entered > self.limits.queue_s:
             raise busy(f"requests wait for this model for more than {self.limits.queue_s:g} seconds")
+
+    def _settle_short(self, ticket: Ticket, job: Job | None, error: Exception | None) -> None:
+        """Hand over what was found in the event loop, or why nothing was."""
+        if isinstance(error, TimeoutError):
+            ticket.hand_over(too_late(self.limits.deadline_s))
+            return
+        try:
+            if error is not None:
+                raise error
+            answers = self._finish(ticket)
+        except Exception as failed:
+            ticket.hand_over(self._explain(failed, *([job] if job else ticket.found)))
+            return
+        self._measure(ticket)
+        ticket.hand_over(answers)
 
     # From here on everything runs in the thread.
 
@@ -354,4 +376,4 @@ class Worker:
             tickets = list(self._tickets)
         for ticket in tickets:
             self._fail(ticket, problem)
-        self._batch, self._quick = None, EngineQueue()
+        self._batch, self._quick = None, EngineQueue[Hashable](self._pace)
