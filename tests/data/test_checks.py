@@ -10,17 +10,21 @@ from hypothesis import strategies as st
 
 from jumok.data.builtin import builtin_corpus
 from jumok.data.checks import (
+    BITS,
     Profile,
     bigrams,
     is_copied,
+    is_long,
     learn_profile,
     log_ratios,
+    noted_pairs,
     odd_pairs,
     repaired,
     shown,
+    speaks_for_source,
     stray_kinds,
 )
-from jumok.data.habits import is_misread
+from jumok.data.habits import SideHabits, is_misread
 
 
 def sides(pairs: Iterable[tuple[str, str]]) -> tuple[list[str], list[str]]:
@@ -182,3 +186,37 @@ def test_no_pairs_are_no_trouble() -> None:
 def test_strays_are_shown_as_escapes_and_long_text_is_cut() -> None:
     assert shown("a\0b\u2028") == "a\\x00b\\u2028"
     assert shown("x" * 100, width=10) == "x" * 9 + "…"
+
+
+def test_a_character_pair_counts_from_its_fifth_time_on_and_edges_say_nothing() -> None:
+    for times, says in ((4, False), (5, True)):
+        profile = learn_profile(["qx"] * times + ["..."] * (20 - times), ["a longer text"] * 20)
+        assert profile.weights is not None
+        buckets, starts = bigrams(["qx"])
+        assert starts.tolist() == [0]
+        assert [bool(weight) for weight in profile.weights[buckets]] == [says, says, says, False]
+        assert profile.tolerance == pytest.approx(log(3))
+
+
+def test_who_speaks_must_be_sure_in_all_and_in_each_character() -> None:
+    for weight, length, sure in ((1.25, 2, 1), (1.2, 2, 0), (0.25, 40, 0), (0.3, 40, 1), (-0.3, 40, -1)):
+        weights = np.full(1 << BITS, weight, np.float32)
+        assert speaks_for_source(["x" * length], weights).tolist() == [sure]
+
+
+def test_as_long_as_the_longest_is_not_too_long() -> None:
+    profile = Profile(sides=(SideHabits(longest=10), SideHabits(longest=5)))
+    found = [is_long(("x" * left, "x" * right), profile) for left, right in ((10, 5), (11, 5), (10, 6))]
+    assert found == [False, True, True]
+
+
+def test_what_is_noted_of_which_pair() -> None:
+    raw = (["a", "b\0", "c"], ["&amp;\n", "e", "f"])
+    tidied = (["a", "b", "c"], ["&amp;", "e", "f"])
+    assert noted_pairs(raw, tidied, Profile()) == {1: {"nul"}, 0: {"html", "line_break"}}
+
+
+def test_sixty_characters_are_shown() -> None:
+    assert shown("x" * 60) == "x" * 60
+    assert shown("x" * 61) == "x" * 59 + "…"
+    assert shown("a\0b\n", 4) == "a\\x00b\\n"

@@ -42,6 +42,8 @@ PHRASES = st.builds(lambda ids, once: phrase(tuple(ids), once=once), IDS, st.boo
         ("é", False, False),
         ("«", True, True),
         ("가", False, False),
+        ("«가", False, False),
+        ("가«", True, True),
         ("「", True, True),
         ("中", False, False),
     ],
@@ -70,6 +72,17 @@ def test_progress_is_counted_in_tokens_of_phrases() -> None:
     assert constraint.wanted(begun) == [4]
     assert constraint.bank(constraint.replay([4, 5, 4])) == 3 + 2
     assert constraint.may_end(constraint.replay([6, 4]))  # the same bytes in other tokens
+
+
+def test_a_word_is_begun_only_where_words_begin() -> None:
+    def wanted(ids: tuple[int, ...], before: list[int]) -> list[int]:
+        constraint = Constraint((phrase(ids, word=True),), PIECES)
+        return constraint.wanted(constraint.replay(before))
+
+    assert [wanted((5,), before) for before in ([], [4], [7])] == [[5], [], []]
+    assert wanted((7,), [4]) == [7]  # it brings its own space
+    assert wanted((5, 4), [5]) == [4]
+    assert wanted((5, 4), [4, 5]) == []
 
 
 def test_once_bans_what_would_write_it_again() -> None:
@@ -113,6 +126,15 @@ def test_a_search_goes_on_while_a_live_one_may_win() -> None:
     assert not constraint.is_done(answers * 2, -5.0, 9, beam=2, n_best=1, alpha=0.0)
     having = [Answer((4,), (-9.0, -9.0), finished=True)]
     assert constraint.is_done(having * 2, -5.0, 9, beam=2, n_best=1, alpha=0.0)
+
+
+def test_a_search_goes_on_while_the_last_answer_asked_for_may_be_better() -> None:
+    constraint = Constraint((phrase((4,), soft=True),), PIECES)
+    answers = [Answer((4,), (-1.0, score), finished=True) for score in (-1.0, -8.0)]
+    found = [
+        constraint.is_done(answers, best, 9, beam=3, n_best=2, alpha=0.0) for best in (-5.0, -9.0, -10.0)
+    ]
+    assert found == [False, True, True]
 
 
 @given(st.lists(st.integers(0, 4), max_size=12))
