@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 import pytest
+from tests.comparison.children import forked_children
 from tests.run.conftest import corpus, trained
 
 from jumok.cli.main import main
 
-__all__ = ["call", "corpus", "trained"]
+__all__ = ["call", "corpus", "forked_children", "trained"]
 
 Call = Callable[..., int]
 

@@ -17,6 +17,7 @@ from tests.run.conftest import quick_settings
 from jumok.checkpoint.manifest import checkpoint_folders
 from jumok.cli.compare import introduce
 from jumok.comparison.entry import MeasureOptions
+from jumok.comparison.experiment import ExperimentPlanner
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]
@@ -35,6 +36,7 @@ def words(corpus: Path, *more: object, **settings: Any) -> list[object]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("forked_children")
 def test_a_failed_architecture_costs_nothing_of_the_others_and_can_be_repeated(
     corpus: Path, call: Call, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,7 +46,8 @@ def test_a_failed_architecture_costs_nothing_of_the_others_and_can_be_repeated(
     assert call(*command[:-4], "--flops", "-1") == 2
     assert not out.exists()
     capsys.readouterr()
-    monkeypatch.setattr("jumok.comparison.experiment.ExperimentPlanner.check", lambda self: None)
+    check = ExperimentPlanner.check
+    monkeypatch.setattr(ExperimentPlanner, "check", lambda self: None)
     out.mkdir()
     (out / "luong").write_text("in the way")  # its run cannot have a folder
 
@@ -61,8 +64,7 @@ def test_a_failed_architecture_costs_nothing_of_the_others_and_can_be_repeated(
     assert [one["status"] for one in report["entries"]] == ["completed", "failed"]
     assert report["entries"][1]["error"]["message"] == f"{out / 'luong'} is a file"
     assert (out / "report.html").read_text().startswith("<!doctype html>")
-    monkeypatch.undo()
-    monkeypatch.setattr("jumok.comparison.experiment.MeasureOptions", short)
+    monkeypatch.setattr(ExperimentPlanner, "check", check)
 
     (out / "luong").unlink()
     trained = train_events(out / "rnn")

@@ -28,7 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def few(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def few(made: Path, monkeypatch: pytest.MonkeyPatch, forked_children: None) -> None:
     few_dates(made, monkeypatch)
 
 
