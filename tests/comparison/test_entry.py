@@ -23,6 +23,7 @@ from jumok.comparison.entry import (
 from jumok.config import RunConfig, TrainingConfig
 from jumok.errors import ConfigError
 from jumok.evaluation.metrics import check_names
+from jumok.evaluation.report import RESAMPLES
 from jumok.settings import nest, parse_config
 
 TEXT = st.text(max_size=8)
@@ -57,6 +58,12 @@ def test_entries_and_options_come_back() -> None:
     assert TypeAdapter(MeasureOptions).validate_json(json.dumps(asdict(options))) == options
 
 
+def test_an_entry_is_measured_as_evaluations_are_and_in_all_ways() -> None:
+    plain = MeasureOptions()
+    assert (plain.bootstrap, plain.growth, plain.focus) == (RESAMPLES, True, True)
+    assert plain.metrics == METRICS["loss"]
+
+
 def row(name: str, group: str = "plain", seed: int = 1, **changes: object) -> dict[str, object]:
     return {"name": name, "arch": name.split()[0], "group": group, "seed": seed, "changes": changes}
 
@@ -85,6 +92,10 @@ def test_files(tmp_path: Path) -> None:
     found = read_test(str(tmp_path / "t.en"), str(tmp_path / "t.de"), config())
     assert found is not None
     assert (found.name, found.sources, found.references) == ("t", ("one", "two"), ("eins", "zwei"))
+    (tmp_path / ".en").write_text("one\ntwo\n")
+    nameless = read_test(str(tmp_path / ".en"), str(tmp_path / "t.de"), config())
+    assert nameless is not None
+    assert nameless.name == "test"
     (tmp_path / "three.tsv").write_text("x\tone\teins\nx\ttwo\tzwei\n")
     found = read_test(str(tmp_path / "three.tsv"), "", config(data__columns="2,3"))
     assert found is not None

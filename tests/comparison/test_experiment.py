@@ -10,12 +10,19 @@ from pydantic import TypeAdapter
 
 from jumok.comparison.budget import WITHIN, Budget, spread
 from jumok.comparison.entry import ComparisonEntry, TestPairs
-from jumok.comparison.experiment import ComparisonRequest, data_folder, open_experiment, shorter
+from jumok.comparison.experiment import (
+    ComparisonRequest,
+    ExperimentPlanner,
+    data_folder,
+    open_experiment,
+    shorter,
+)
 from jumok.comparison.plan import SAME, Variant
 from jumok.comparison.publish import parameter_counts
 from jumok.config import TextConfig
 from jumok.data.store import build_store
 from jumok.errors import ConfigError, Error
+from jumok.progress import silent
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 from tests.comparison.conftest import tiny_request
 
@@ -196,6 +203,19 @@ def test_settings_that_suit_the_data_give_way_to_a_short_budget(
         replace(free, out=comparison_request.out / "long", budget=Budget("steps", 5000))
     ).bases["rnn"]
     assert tuned.items() <= long.items()
+
+
+@pytest.mark.parametrize(("steps", "kept"), [(400, True), (399, False)])
+def test_what_takes_no_more_than_a_quarter_of_the_run_stays(
+    comparison_request: ComparisonRequest,
+    steps: int,
+    kept: bool,  # noqa: FBT001
+    monkeypatch: Any,
+) -> None:
+    monkeypatch.setattr("jumok.comparison.plan.SAME", SAME | {"training.warmup": 100})
+    free = without(comparison_request, "training.warmup")
+    planner = ExperimentPlanner(replace(free, budget=Budget("steps", steps)), silent)
+    assert (planner.draft("rnn").training.warmup == 100) is kept
 
 
 def test_what_shows_the_lengths_beyond_learns_from_the_shorter_pairs(tmp_path: Path) -> None:

@@ -139,6 +139,17 @@ def test_the_slow_ones_are_no_slower_than_the_slowest(monkeypatch: pytest.Monkey
     assert alone["p95"] == pytest.approx(2000 + 0.9 * 7000)  # 19 of 20 between the second and the slowest
 
 
+def test_of_two_times_the_slow_one_lies_between_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.0, 1.0, 0.0, 3.0])
+    monkeypatch.setattr(measure, "time", SimpleNamespace(perf_counter=lambda: next(times)))
+    speed = SimpleNamespace(sentences_per_s=1.0, target_tokens_per_s=2.0)
+    found: Any = SimpleNamespace(sources=["a", "b"], speed=speed)
+    translator: Any = SimpleNamespace(translate=lambda text, sentences: text)
+    told = measure.speed_of(translator, found, lambda *said: None)
+    assert told["ms_per_sentence"] == pytest.approx({"median": 2000, "p95": 2900})
+    assert (told["sentences_per_s"], told["target_tokens_per_s"]) == (1.0, 2.0)
+
+
 def test_thirty_are_translated_alone_and_sixty_four_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spread over the test; one before them wakes what sleeps. Of one alone all times are its own."""
     asked: list[Any] = []

@@ -7,12 +7,21 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from jumok.comparison.experiment import open_experiment
-from jumok.comparison.publish import facts_of, main_row, parameter_counts, plain_html, publish, report_page
+from jumok.comparison.publish import (
+    data_name,
+    facts_of,
+    main_row,
+    parameter_counts,
+    plain_html,
+    publish,
+    report_page,
+)
 from tests.comparison.conftest import tiny_request
 from tests.comparison.sample import failed_entry, sample_report
 
@@ -94,6 +103,35 @@ def test_an_entry_that_failed_has_a_row() -> None:
     assert main_row(failed_entry("rnn no-scale")) == ["rnn no-scale", "–", "–", "–", "–", "–", "failed"]
     early = {key: value for key, value in failed_entry("a").items() if key not in ("steps", "train_s")}
     assert main_row(early)[-1] == "failed"  # nothing was logged yet
+
+
+def test_nothing_is_a_number_too() -> None:
+    entry = {"name": "rnn", "quality": {"value": 0.0, "ci95": [0.0, 0.04]}, "status": "stopped"}
+    entry |= {"parameters": 0, "steps": 0, "train_s": 0.4}
+    assert main_row(entry) == ["rnn", "0.0", "0.0 to 0.0", "0", "0", "0", "stopped"]
+    large = {"parameters": 1_234_567, "steps": 12_345, "train_s": 1234.6}
+    assert main_row(entry | large)[3:6] == ["1,234,567", "12,345", "1235"]
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"data.source": "/a/b/train.en.gz"}, "train.en"),
+        ({"data.source": "train.tsv"}, "train.tsv"),
+        ({"data.name": "dates", "data.source": "x"}, "dates"),
+        ({}, ""),
+    ],
+)
+def test_data_are_called_by_their_name_or_their_file(given: dict[str, str], name: str) -> None:
+    experiment: Any = SimpleNamespace(request=SimpleNamespace(given=given))
+    assert data_name(experiment) == name
+
+
+def test_two_vocabularies_count_together(corpus: Path) -> None:
+    experiment = open_experiment(tiny_request(corpus, text__shared=False))
+    both = experiment.prepared.tokenizers
+    assert not both.shared
+    assert facts_of(experiment, "")["data"]["vocabulary"] == both.source.size + both.target.size
 
 
 def test_twenty_entries_fit_into_a_megabyte() -> None:

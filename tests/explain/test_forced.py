@@ -7,8 +7,10 @@ import torch
 from jumok.answers import NotFiniteError
 from jumok.config import LuongConfig
 from jumok.decoding.translator import Translator
+from jumok.edits import Edits
 from jumok.errors import ConfigError, LimitError, RunError
-from jumok.explain.forced import explained, log_probs, tokens_at_once
+from jumok.explain.capture import capture
+from jumok.explain.forced import explained, finals, log_probs, tokens_at_once
 from jumok.text.tokenizer import EOS
 
 TEXTS = ["a man rides a horse.", "one two three", "the dog"]
@@ -26,6 +28,17 @@ def test_every_source_has_the_scores_it_has_alone(translator: Translator) -> Non
 
 def test_no_target_has_no_scores(translator: Translator) -> None:
     assert log_probs(translator, [[5], [6]], []).shape == (2, 0)
+
+
+@pytest.mark.parametrize("arch", ["rnn", "luong"])
+def test_where_a_decoder_would_start_without_edits(workshop, arch: str) -> None:  # type: ignore[no-untyped-def]
+    one = workshop.translator(arch)
+    ids = one.tokenizers.source.encode("a man")
+    other = np.full((1, 1, 16), 0.5, np.float32)
+    plain, edited = finals(one.model, [ids]), finals(one.edited(Edits(bridge=other)).inside, [ids])
+    np.testing.assert_array_equal(edited, plain)
+    assert plain.shape == (1, 1, 1, 16)
+    np.testing.assert_allclose(plain[0], capture(one.model, [ids], [[300]])[0].states["bridge"], atol=1e-6)
 
 
 def test_passes_stay_within_the_budget(workshop) -> None:  # type: ignore[no-untyped-def]

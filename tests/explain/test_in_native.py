@@ -14,6 +14,7 @@ from jumok.decoding.engines import NativeEngine
 from jumok.decoding.translator import Translator
 from jumok.errors import LimitError
 from jumok.explain import in_native, in_torch
+from jumok.explain.capture import Step
 from jumok.explain.influence import influence, sweep
 from jumok.explain.ops import bridge, mask_edge, mask_head, no_scale, positions, scale_head, set_row, uniform
 from jumok.explain.trace import Trace
@@ -153,6 +154,19 @@ def test_a_text_of_no_written_token_has_no_steps(workshop: Workshop) -> None:
     assert one.weights["dec_self"].shape == (2, 2, 0, 0)
 
 
+def test_of_a_small_vocabulary_there_are_fewer_candidates() -> None:
+    parts = {
+        "log_prob": np.array([-0.5, -0.25], np.float32),
+        "entropy": np.array([np.log(2), 0], np.float64),
+        "top_id": np.array([[3, 1, -1], [1, 3, -1]]),
+        "top_log_prob": np.array([[-0.5, -1.0, 0.0], [-0.25, -2.0, 0.0]], np.float32),
+    }
+    assert in_native.steps_of([3, 1], parts) == (
+        Step(3, -0.5, 1.0, ((3, -0.5), (1, -1.0))),
+        Step(1, -0.25, 0.0, ((1, -0.25), (3, -2.0))),
+    )
+
+
 def test_whoever_watches_is_told_before_every_pass(workshop: Workshop) -> None:
     _, ours = pair(workshop, "transformer")
     seen: list[int] = []
@@ -161,7 +175,9 @@ def test_whoever_watches_is_told_before_every_pass(workshop: Workshop) -> None:
     assert len(seen) == 2  # the source, the target
     influence(own, TEXT, "dog")
     assert len(seen) == 2
-    with watched(ours, lambda: None, 3) as own, pytest.raises(LimitError, match="the source has 6 tokens"):
+    with watched(ours, lambda: None, 6) as own:  # as many as the source has with its end
+        influence(own, TEXT, "dog")
+    with watched(ours, lambda: None, 5) as own, pytest.raises(LimitError, match="the source has 6 tokens"):
         own.trace(TEXT)
 
 

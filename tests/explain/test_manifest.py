@@ -14,7 +14,14 @@ from jumok.config import LuongConfig, RnnConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.explain.capture import capture
 from jumok.explain.documents import KindSize, Manifest
-from jumok.explain.manifest import build_manifest, finite, kind_sizes, model_block, weights_fingerprint
+from jumok.explain.manifest import (
+    build_manifest,
+    finite,
+    hashed,
+    kind_sizes,
+    model_block,
+    weights_fingerprint,
+)
 from jumok.explain.subject import subjects_of
 from jumok.explain.trace import make_trace
 from jumok.text.tokenizer import EOS
@@ -164,6 +171,12 @@ def test_a_model_from_no_folder_is_known_by_its_weights(workshop: Workshop) -> N
     rotary = replace(workshop.small, positions="rotary")
     assert isinstance(rotary, TransformerConfig)
     assert model_block(workshop.translator(rotary))["fingerprint"] == "tiny-transformer"
+
+
+def test_a_picture_is_known_by_its_bytes() -> None:
+    names = {hashed(patches) for patches in ([b"ab", b"cd"], [b"ab", b"ce"], [b"cd", b"ab"])}
+    assert len(names) == 3
+    assert all(len(name) == 64 for name in names)
 
 
 def test_the_sizes_of_each_kind_of_attention() -> None:

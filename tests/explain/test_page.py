@@ -12,7 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jumok.errors import RunError
-from jumok.explain.page import START, bundle, document, frame, one_line, to_json
+from jumok.explain.page import (
+    START,
+    Bundle,
+    block,
+    bundle,
+    document,
+    frame,
+    one_line,
+    page_around,
+    policy,
+    sha256,
+    to_json,
+)
 
 DATA = {"models": [], "traces": [], "answers": {}, "start": "/translate"}
 
@@ -71,6 +83,46 @@ def test_only_the_pages_own_script_and_style_run(built: Path) -> None:
         run = [text for attributes, text in Reader(page).all(tag) if "type" not in attributes]
         digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in run]
         assert policy[rule] == [f"'sha256-{digest}'" for digest in digests]
+
+
+def test_a_whole_document_around_its_blocks() -> None:
+    page = Bundle("run()", "a {}", {})
+    found = page_around(
+        page, " <t>\n& u", "<p>no scripts</p>", block("text/plain", "x", "data"), start="go()"
+    )
+    hashes = [sha256(text) for text in ("go()", "run()", "a {}")]
+    rules = (
+        f"default-src 'none'; script-src {hashes[0]} {hashes[1]}; style-src {hashes[2]}; "
+        "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+    )
+    assert found.split("\n") == [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{rules}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        '<meta name="generator" content="jumok">',
+        "<title>&lt;t&gt; &amp; u</title>",
+        '<link rel="icon" href="data:,">',
+        "<style>a {}</style>",
+        "</head>",
+        "<body>",
+        '<div id="app"></div>',
+        "<noscript><p>no scripts</p></noscript>",
+        '<script type="text/plain" id="x">data</script>',
+        "<script>go()</script>",
+        "<script>run()</script>",
+        "</body>",
+        "</html>",
+        "",
+    ]
+    plain = page_around(page, "t", "")
+    assert plain.count("<script>") == 1
+    assert "wasm" not in plain
+    computing = policy(page, ["run()"], computes=True)
+    assert computing.split("; ")[1:3] == [f"script-src {hashes[1]} 'wasm-unsafe-eval'", "worker-src blob:"]
 
 
 def test_nothing_is_loaded_from_anywhere(built: Path) -> None:

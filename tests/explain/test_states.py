@@ -28,6 +28,7 @@ def test_a_state_of_zeros_is_like_nothing() -> None:
     assert codes.tolist() == [[0, 0, 0]]
     assert similarities(codes, codes).tolist() == [[0.0]]
     assert units(codes).tolist() == [[0.0, 0.0, 0.0]]
+    assert units(np.array([[3, 4], [0, -7]], np.int8)).tolist() == [[0.6, 0.8], [0.0, -1.0]]
 
 
 @given(STATES, STATES, st.integers(1, 20))

@@ -1,6 +1,7 @@
 """The watched model: it looks before each pass, and a copy on another back end goes on looking."""
 
 import pytest
+import torch
 from tests.explain.conftest import Workshop
 
 from jumok.backends.recording import RecordingBackend
@@ -15,6 +16,14 @@ def test_every_pass_is_looked_at_and_counted(workshop: Workshop) -> None:
     short, long = (lay_sources([[5] * n], device_of(model)) for n in (2, 3))
     own.encode(short)
     assert seen == [1]
-    assert (own.training, Watched(model.train(), [], 3).training) == (False, True)
+    memory = model.encode(short)
+    token, state = torch.zeros(1, dtype=torch.int64), own.start(memory)
+    torch.testing.assert_close(own.step(token, state)[0], model.step(token, state)[0])
+    own.decode(short, memory)
+    assert seen == [1, 1, 1]
+    with pytest.raises(LimitError, match="the target has 4 tokens"):
+        own.decode(long, memory)
+
     with pytest.raises(LimitError, match="the source has 4 tokens"):
         own.encode(long)
+    assert (own.training, Watched(model.train(), [], 3).training) == (False, True)
