@@ -23,7 +23,17 @@ def test_a_field_is_one_point() -> None:
 
 def test_a_link_is_a_tag_around_its_text() -> None:
     found = joined([mark("begin"), code(" HYPERLINK x"), mark("separate"), RunText("here", ""), mark("end")])
-    assert [one.side if isinstance(one, RunMark) else one.text for one in found] == ["open", "here", "close"]
+    assert found == [
+        RunMark(mark("begin").raw + code(" HYPERLINK x").raw + mark("separate").raw, "open"),
+        RunText("here", ""),
+        RunMark(mark("end").raw, "close"),
+    ]
+
+
+def test_a_field_that_only_speaks_of_a_link_is_a_point() -> None:
+    link = mark("begin"), code('QUOTE "HYPERLINK"'), mark("separate"), RunText("x", ""), mark("end")
+    assert [type(one) for one in joined([*link])] == [RunMark]
+    assert [type(one) for one in joined([mark("begin"), code("HYPERLINK x"), mark("end")])] == [RunMark]
 
 
 def test_halves_of_fields_stay_where_they_are() -> None:

@@ -95,7 +95,15 @@ def test_a_file_for_other_languages_is_refused(path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("<other/>", "there is no <xliff> in the file"),
+        ("<other/>", "there is no <xliff> in the file\n.*a.xlf, line 1\n  is it another format"),
+        (
+            '<xliff version="1.2"><file source-language="de" target-language="fr"/></xliff>',
+            "the file says target-language='fr', and this model has 'en'",
+        ),
+        (
+            '<xliff version="2.0" srcLang="de" trgLang="fr"/>',
+            "the file says trgLang='fr', and this model has 'en'",
+        ),
         ('<xliff version="3.0"/>', "this is XLIFF of version '3.0'\n.*\n  versions 1.2, 2.0 and 2.1"),
         ('<xliff version="1.2"><file>', "the XML is broken: no element found"),
     ],

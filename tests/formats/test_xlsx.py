@@ -47,6 +47,8 @@ def test_shared_strings_with_and_without_runs(tmp_path: Path) -> None:
     check_capitals(XlsxFormat(), path, capitals)
     shared = [one.source.text for one in segments(XlsxFormat(), path) if "sharedStrings" in one.where]
     assert shared == [" with space ", "rich text", "東京"]
+    found = [one.where for one in segments(XlsxFormat(), path) if "sharedStrings" in one.where]
+    assert found == [f"xl/sharedStrings.xml, text {n}" for n in (1, 2, 3)]
     new = inside(capitals.read_bytes())["xl/sharedStrings.xml"]
     assert b'<t xml:space="preserve"> WITH SPACE </t>' in new
     assert "と".encode() not in new, "a reading of the old text"
@@ -60,3 +62,14 @@ def test_cells_are_named(tmp_path: Path) -> None:
 def test_another_document_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no workbook inside\n.*a.docx"):
         segments(XlsxFormat(), word(tmp_path / "a.docx"))
+
+
+def test_text_boxes_on_a_sheet_are_translated(tmp_path: Path) -> None:
+    box = b"<a:p><a:r><a:t>In the box</a:t></a:r></a:p>"
+    data = b'<x xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main">' + box + b"</x>"
+    kind = "application/vnd.openxmlformats-officedocument.drawing+xml"
+    path = with_part(sheets(tmp_path / "a.xlsx"), "xl/drawings/drawing1.xml", data, kind)
+    wheres = {one.source.text: one.where for one in segments(XlsxFormat(), path)}
+    assert wheres["In the box"] == "xl/drawings/drawing1.xml, paragraph 1"
+    new = inside(check_laws(XlsxFormat(), path).read_bytes())["xl/drawings/drawing1.xml"]
+    assert new == data.replace(b"In the box", b"IN THE BOX")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import DataError
-from jumok.formats.xml_stream import XmlStream, element, escaped, prefix_of, raw_of
+from jumok.formats.xml_stream import NamedToken, XmlStream, element, escaped, prefix_of, raw_of, recorded
 
 FULL = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE a [<!ENTITY own "words">]>
@@ -86,3 +86,22 @@ def test_an_element_with_all_that_it_has() -> None:
     tokens = iter(stream(b"<a><b><b/>x</b>y</a>"))
     start = next(token for token in tokens if token.name == "b")
     assert raw_of(element(start, tokens)) == "<b><b/>x</b>"
+
+
+def test_a_prefix_is_that_of_the_name_alone() -> None:
+    for raw, prefix in (("<p>", ""), ("<p xml:lang='de'>", ""), ("<q:p/>", "q:"), ("<q:p\n a:b='c'>", "q:")):
+        assert prefix_of(NamedToken("start", raw)) == prefix
+
+
+def test_tokens_are_recorded_as_they_are_taken() -> None:
+    seen = list[str]()
+    tokens = recorded(iter(stream(b"<a><b/>x</a>")), seen)
+    next(tokens)
+    next(tokens)
+    assert seen == ["<a>", "<b/>"]
+
+
+def test_a_part_may_be_written_in_another_encoding() -> None:
+    reader = stream(b"<a/>")
+    reader.use("utf-16-le")
+    assert reader.encode("a") == b"a\0"

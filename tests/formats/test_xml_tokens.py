@@ -107,3 +107,76 @@ def test_a_tag_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(xml_tokens, "MOST_MARKUP", 1 << 20)
     with pytest.raises(DataError, match="a tag or comment of more than 1 MiB\n.*line 2"):
         read(tmp_path / "a.xml", b"<r>\n<a b='" + b"c" * (3 << 20))
+
+
+FULL = """<?xml version="1.0"{}?>
+<!-- c --><r xmlns:p='n'
+ p:b="1"><p:e/>x &lt; é<![CDATA[<]]>
+</r>
+"""
+KINDS = [
+    ("other", 1, "", ""),
+    ("other", 1, "", ""),
+    ("other", 2, "", ""),
+    ("start", 2, "r", ""),
+    ("start", 3, "e", ""),
+    ("end", 3, "e", ""),
+    ("text", 3, "", "x "),
+    ("text", 3, "", "<"),
+    ("text", 3, "", " é"),
+    ("cdata", 3, "", ""),
+    ("text", 3, "", "<"),
+    ("cdata", 3, "", ""),
+    ("text", 3, "", "\n"),
+    ("end", 4, "r", ""),
+    ("other", 4, "", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "known"),
+    [
+        ("utf-8", "", "utf-8"),
+        ("utf-8-sig", "", "utf-8"),
+        ("utf-16", "", "utf-16-le"),
+        ("utf-16-le", ' encoding="utf-16"', "utf-16-le"),
+        ("utf-16-be", ' encoding="utf-16"', "utf-16-be"),
+        ("latin-1", ' encoding="ISO-8859-1"', "iso-8859-1"),
+    ],
+)
+def test_tokens_whatever_the_encoding(tmp_path: Path, code: str, said: str, known: str) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(FULL.format(said).encode(code))
+    reader = XmlReader(path)
+    tokens = list(reader.tokens())
+    assert reader.encoding == known
+    decoded = [reader.decode(one.raw) for one in tokens]
+    told = tokens[decoded[0] == "\ufeff" :]  # a mark is a token of its own
+    assert [(one.kind, one.line, one.local, one.text) for one in told] == KINDS
+    assert "".join(decoded).removeprefix("\ufeff") == FULL.format(said)
+    assert reader.encode("".join(decoded)) == path.read_bytes()
+    assert [one.raw for one in told if one.text == " é"] == [reader.encode(" é")]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"<r>", "the XML is broken: no element found, column 4\n.*line 1"),
+        (b"x", "the XML is broken: syntax error, column 1\n.*line 1"),
+        (b"<!-- c -->\n", "the XML is broken: no element found, column 1\n.*line 2"),
+        (
+            b'<?xml version="1.0" encoding="klingon"?><r/>',
+            "cannot read the XML: unknown .*\n.*line 1\n  save it as",
+        ),
+        (b"<a><b><c/></b></a>", "elements are nested more than 2 deep\n.*line 1\n  correct the file"),
+    ],
+)
+def test_faults_at_the_edges(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "a.xml").write_bytes(data)
+    with pytest.raises(DataError, match=message):
+        list(XmlReader(tmp_path / "a.xml", depth=2).tokens())
+
+
+def test_only_what_is_open_is_deep(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(b"<a>" + b"<b/><b>x</b>" * 5 + b"</a>")
+    assert sum(one.kind == "start" for one in XmlReader(tmp_path / "a.xml", depth=2).tokens()) == 11

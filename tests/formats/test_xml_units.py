@@ -12,6 +12,7 @@ from jumok.formats.xml_units import (
     CorpusXml,
     Element,
     base,
+    check_language,
     child,
     children,
     collect,
@@ -126,3 +127,28 @@ def test_codes_are_no_text_and_texts_have_an_end() -> None:
     assert len(said(f"<r>{'a' * 1_000_000}</r>")) == 1_000_000
     with pytest.raises(DataError, match="a text of more than 1,000,000 characters\n  unit 1"):
         said(f"<r>{'a' * 1_000_001}</r>")
+
+
+def test_a_unit_ends_with_its_end(tmp_path: Path) -> None:
+    reader = CorpusXml("f", [b"<r><u><u/>x</u><v/></r>"])
+    tokens = reader.tokens_below("r")
+    next(tokens)
+    assert raw_of(collect(next(tokens), tokens, reader)) == b"<u><u/>x</u>"
+    assert next(tokens).name == "v"
+
+
+def test_a_file_for_another_language_is_refused_and_one_that_says_none_is_not() -> None:
+    reader = CorpusXml("f", [])
+    token = XmlToken("start", 7, attributes={"source": "de-AT", "target": ""})
+    for name, language in (
+        ("source", "de"),
+        ("source", "DE_ch"),
+        ("source", ""),
+        ("target", "fr"),
+        ("other", "fr"),
+    ):
+        check_language(reader, token, name, language)
+    with pytest.raises(
+        DataError, match="the file says source='de-AT', and this model has 'fr'\n  f, line 7\n"
+    ):
+        check_language(reader, token, "source", "fr")

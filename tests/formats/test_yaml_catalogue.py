@@ -5,7 +5,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.formats.laws import check_capitals, check_laws, segments, upper, written
+from tests.formats.laws import check_capitals, check_laws, check_mark, segments, upper, written
 
 from jumok.errors import DataError
 from jumok.formats.segments import MarkedText
@@ -54,6 +54,7 @@ def test_values_change_and_all_else_stays(tmp_path: Path) -> None:
     old, other = yaml.safe_load(FULL)["en"], yaml.safe_load(new)["en"]
     assert other == {key: changed(value) for key, value in old.items()}
     assert segments(YamlFormat(), path)[5].where == "en.list.0"
+    check_mark(YamlFormat(), path)
 
 
 def changed(value: Any) -> Any:
@@ -110,3 +111,35 @@ def test_several_documents_and_line_ends(tmp_path: Path) -> None:
     path.write_bytes(b"a: one word\r\nb: |\r\n  x y\r\n  z\r\n---\r\n- two words\r\n")
     new = check_laws(YamlFormat(), path).read_bytes()
     assert new == b"a: ONE WORD\r\nb: |\r\n  X Y\r\n  Z\r\n---\r\n- TWO WORDS\r\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "answer", "new"),
+    [
+        ("'a b'", "it's é", "'it''s é'"),
+        ("'a b'", "x\ny", '"x\\ny"'),
+        ("a b", "c: é", '"c: é"'),
+        ("a b", "3", '"3"'),
+        ("a b", "yes", '"yes"'),
+        ("a b", "c d", "c d"),
+        ('"a b"', "é \x07", '"é \\u0007"'),
+        ("a b", "é \x85", '"\\u00e9 \\u0085"'),
+        (">-\n  a b\n", "c\nd", ">-\n  c\n\n  d\n"),
+        ("|-\n  a b\n", "c\nd", "|-\n  c\n  d\n"),
+        ("|\n  a b\n", " c", '" c\\n"\n'),
+    ],
+)
+def test_an_answer_has_the_style_that_the_text_had_if_it_can(
+    tmp_path: Path, old: str, answer: str, new: str
+) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(f"k: {old}", encoding="utf-8")
+    assert written(YamlFormat(), path, iter([MarkedText(answer)])).decode() == f"k: {new}"
+
+
+def test_a_text_alone_is_the_value(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("just words\n")
+    assert [(one.source.text, one.where) for one in segments(YamlFormat(), path)] == [
+        ("just words", "the value")
+    ]

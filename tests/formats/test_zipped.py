@@ -64,3 +64,18 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(DataError, match="over 200 times its size") as caught:
         list(member_blocks(path, "a"))
     assert caught.value.code == "zip_bomb"
+
+
+def test_a_file_may_grow_to_the_limit_and_a_reason_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "a.zip", a=bytes(1 << 16))
+    monkeypatch.setattr(files, "GROWTH_RATIO", 0)
+    monkeypatch.setattr(files, "GROWTH_FREE", 1 << 16)
+    assert sum(map(len, member_blocks(path, "a"))) == 1 << 16
+    monkeypatch.setattr(files, "GROWTH_FREE", (1 << 16) - 1)
+    with pytest.raises(DataError, match="unpacks to more than 0 MiB, over 0 times its size\n  .*a.zip/a\n"):
+        list(member_blocks(path, "a"))
+    (tmp_path / "b.zip").write_bytes(b"plain text")
+    with pytest.raises(DataError, match="^not a sound zip file: File is not a zip file\n"):
+        text_members(str(tmp_path / "b.zip"))

@@ -130,7 +130,7 @@ def _prefixed(end: NamedToken, tokens: list[NamedToken]) -> str:
     if end.raw:
         return end.raw[2:-1].strip()
     start = next(one for one in tokens if one.kind == "start" and one.name == end.name)
-    return start.raw[1:].split(None, 1)[0].rstrip("/>")
+    return start.raw[1:].split()[0].rstrip("/>")
 
 
 @dataclass

@@ -87,7 +87,7 @@ def with_attributes(token: XmlToken, reader: XmlReader, values: Mapping[str, str
     for name, value in values.items():
         found = re.search(rf"""\s{re.escape(name)}\s*=\s*("[^"]*"|'[^']*')""", raw)
         if found:
-            raw = raw[: found.start(1)] + quoteattr(value) + raw[found.end(1) :]
+            raw = raw[: found.start(1)] + quoteattr(value) + raw[found.end() :]
         else:
             end = len(raw) - (2 if raw.endswith("/>") else 1)
             raw = f"{raw[:end].rstrip()} {name}={quoteattr(value)}{raw[end:]}"

@@ -104,7 +104,7 @@ def raw_of(found: list[NamedToken]) -> str:
 
 def prefix_of(start: NamedToken) -> str:
     """What the file puts before the names of this namespace: `w:`, or nothing."""
-    name = start.raw[1:].split(None, 1)[0].rstrip("/>")
+    name = start.raw[1:].split()[0].rstrip("/>")
     return name.partition(":")[0] + ":" if ":" in name else ""
 
 
