@@ -1,5 +1,6 @@
 """Translations that remember: attention, alignment, influence, beam, and files."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,7 @@ def test_it_is_the_same_translation(model: Model) -> None:
     assert found.to_dict() == plain.to_dict()
     assert found.to_json() == plain.to_json()
     assert found == ask(model, n_best=2)
+    assert found == replace(found, made=None, recorded=True, parts=(found,))  # whatever it remembers
     assert repr(found).startswith("TracedTranslation('")
     with pytest.raises(AttributeError):
         found.text = ""  # type: ignore[misc]
