@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.data.parallel import parallel
 
-from jumok.data.clean import CleanedCopy, clean_name, fix
+from jumok.data.clean import CleanedCopy, clean_name, clean_names, fix, keys_of
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.reader import examine
 from jumok.errors import DataError
@@ -96,6 +96,28 @@ def test_gzip_tsv_stays_gzip_tsv(tmp_path: Path) -> None:
     assert cleaned.dropped == {"bad_row": 1, "duplicate": 1}
 
 
+def test_the_names_of_columns_stay(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("en\tde\nA long sentence\tEin langer Satz\n", encoding="utf-8")
+    clean(open_corpus(str(path)))
+    assert (tmp_path / "pairs.clean.tsv").read_text(encoding="utf-8") == path.read_text(encoding="utf-8")
+
+
+def test_a_file_without_any_pair_is_not_cleaned(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text("one\ntwo\n", encoding="utf-8")
+    with pytest.raises(DataError, match="1 column instead of 2") as caught:
+        clean(open_corpus(str(tmp_path / "pairs.tsv")))
+    assert caught.value.code == "no_pairs"
+
+
+def test_objects_have_the_languages_for_keys_where_these_are_two(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("en,de,en-us,x\na,b,c,d\n", encoding="utf-8")
+    found = [keys_of(open_corpus(str(path), columns=f"en,{name}")) for name in ("de", "en-us", "x")]
+    assert found == [("en", "de"), ("src", "tgt"), ("src", "tgt")]
+    assert keys_of(open_corpus(str(path), columns="x,en")) == ("src", "tgt")
+
+
 def test_jsonl_stays_jsonl(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"translation": {"ko": "하나\\n", "en": "one"}}\n', encoding="utf-8")
@@ -114,6 +136,8 @@ def test_an_earlier_copy_is_kept_unless_forced(tmp_path: Path) -> None:
     corpus = save(tmp_path, ROWS)
     (tmp_path / "train.clean.de").write_text("mine", encoding="utf-8")
     report = examine(corpus)
+    with pytest.raises(DataError, match=r"train\.clean\.de exists already"):
+        clean_names(corpus)
     with pytest.raises(DataError, match=r"train\.clean\.de exists already") as caught:
         fix(corpus, report)
     assert caught.value.hint == "move it away, or add --force to replace it"

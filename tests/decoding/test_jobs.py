@@ -11,9 +11,11 @@ from jumok.decoding.jobs import (
     Phrase,
     Spelling,
     batches,
+    check_texts,
     cost,
     make_phrase,
     make_request,
+    pair_size,
     token_spellings,
 )
 from jumok.errors import ConfigError
@@ -25,6 +27,9 @@ def test_the_limit_is_a_matter_of_the_sentence_alone() -> None:
     assert Job((4,) * 90).limit(config) == 100
     assert Job((4,), (5,) * 6, (Phrase((Spelling("x", (7, 8)),)),)).limit(config) == 41
     assert Job((4,)).limit(DecodingConfig(max_len=100, min_len=50)) == 51
+    assert (
+        Job((4,) * 10, (5, 5, 6), opening=2).limit(config) == 2 + 1 + 60
+    )  # what a frame begins with is free
 
 
 def test_the_cost_counts_rows_times_places() -> None:
@@ -49,6 +54,33 @@ def test_batches_hold_every_job_once_within_the_budget(lengths: list[int], budge
         assert len(batch) == 1 or len(batch) * max(2 * len(job.source) for job in batch) <= budget
     sizes = [len(job.source) for batch in found for job in batch]
     assert sizes == sorted(sizes, reverse=True)
+
+
+def test_items_of_like_size_are_a_batch() -> None:
+    assert list(batches([3, 1, 2, 9, 3], 6, int)) == [[9], [3, 3], [2, 1]]
+    assert pair_size(Job((4,) * 3, (5,) * 5)) == pair_size(Job((4,) * 5, (5,) * 3)) == 6
+
+
+def test_what_an_answer_may_not_lack_is_its_prefix_and_every_spelling() -> None:
+    word = Phrase((Spelling("a", (7,)), Spelling("b", (8, 9))))
+    assert Job((4,), (5, 6), (word, word)).given == (5, 6, 7, 8, 9, 7, 8, 9)
+
+
+def test_anything_but_a_text_is_refused_with_its_place() -> None:
+    assert check_texts("a") == ["a"]
+    assert check_texts(iter(["a", ""])) == ["a", ""]
+    with pytest.raises(TypeError, match="text 2 is of type int, not str"):
+        check_texts(["a", 3])  # type: ignore[list-item]
+
+
+def test_a_stream_takes_nothing_that_belongs_to_single_texts() -> None:
+    make_request(DecodingConfig(), {"prefix": "a"}).check_stream()
+    for options, message in (
+        ({"prefix": ["a"]}, "one prefix for all texts\n  translate a list to give prefix for each"),
+        ({"keep": [(0, 1)]}, "no spans to keep\n  translate a list to give keep for each"),
+    ):
+        with pytest.raises(ConfigError, match=f"a stream takes {message}"):
+            make_request(DecodingConfig(), options).check_stream()
 
 
 def test_piece_bytes_write_what_the_tokenizer_decodes(luong) -> None:
@@ -132,6 +164,7 @@ def test_a_call_that_names_its_way_gets_as_many_of_the_folders_answers_as_there_
     assert make_request(folder, {"beam": 2}).decoding.n_best == 2
     assert make_request(folder, {"mbr": 3}).decoding.n_best == 3
     assert make_request(folder, {"beam": 9}).decoding.n_best == 6
+    assert make_request(folder, {"beam": 1}).decoding.n_best == 1
     assert make_request(folder, {"sample": True}).decoding.n_best == 6
     with pytest.raises(ConfigError, match="a beam of 2 gives at most 2 answers"):
         make_request(folder, {"beam": 2, "n_best": 3})
@@ -144,6 +177,11 @@ def test_spans_to_keep_are_for_the_only_text_or_for_each() -> None:
     assert kept([(0, 3), [3, 3]]) == (((0, 3), (3, 3)),)
     assert kept([[(0, 3)], [], [[1, 2]]]) == (((0, 3),), (), ((1, 2),))
     assert kept(None) == kept([]) == ()
+    request = make_request(DecodingConfig(), {"keep": [[(0, 3)], []]})
+    assert request.keeps(2) == (((0, 3),), ())
+    assert make_request(DecodingConfig(), {}).keeps(2) == [(), ()]
+    with pytest.raises(ConfigError, match="keep has spans for 2 texts, and there are 3\n  give a list of"):
+        request.keeps(3)
 
 
 @pytest.mark.parametrize("span", [(2, 1), (-1, 1), (0, 1, 2), (0,), (0, 1.0), (True, 2), "ab"])

@@ -8,13 +8,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.config import DataConfig, DecodingConfig
+from jumok.config import DataConfig, DecodingConfig, TextConfig
 from jumok.data.questions import join_question
-from jumok.decoding.jobs import make_request, read_sources
-from jumok.decoding.parts import NO_TRANSLATION, cut_spans, make_jobs, sentence_habit
+from jumok.decoding.jobs import Request, make_request, read_sources
+from jumok.decoding.parts import (
+    NO_TRANSLATION,
+    SentenceHabit,
+    begins_with_word,
+    cut_spans,
+    kept_phrases,
+    make_jobs,
+    protection_of,
+    sentence_habit,
+    sentence_terms,
+    texts_read,
+    with_terms,
+    within,
+)
+from jumok.decoding.results import Hypothesis, TermUse, Translation
 from jumok.errors import LimitError
 from jumok.text.frame import Direction
+from jumok.text.layouts import Protection, TextMasker
+from jumok.text.masks import Masked
 from jumok.text.normalize import tidy
+from jumok.text.sentences import TextLayout
+from jumok.text.tokenizer import Tokenizers, train_tokenizer
+
+LETTERS = train_tokenizer(
+    ["a b c d e f g h i j k l m n o p q r s t u v w x y z { } ( ) . 개 ⓵"] * 2,
+    TextConfig(kind="char", vocabulary=400, marks=True),
+)
+BOTH = Tokenizers(LETTERS, LETTERS)
+"""Each character is a token, and marks are, too."""
+
+
+def asked(**options: object) -> Request:
+    return make_request(DecodingConfig(), options)
 
 
 def cut(text: str, fits: Callable[[str], bool]) -> list[str]:
@@ -141,3 +170,96 @@ def test_a_sentence_that_is_too_long_is_cut_inside_its_text(luong) -> None:
     assert len(made.jobs) == len(made.layout.sentences) > 2
     assert all(len(job.source) <= 12 for job in made)
     assert "".join(made.layout.join(made.layout.sentences)) == text
+
+
+def test_what_is_too_long_is_told_with_the_number_of_its_text() -> None:
+    sources = read_sources(["ab. cd.", "abc. abcdefg."], BOTH)
+    data = DataConfig(max_length=5)
+    for before, number in (({}, 2), ({"before": 5}, 7)):
+        with pytest.raises(LimitError, match=f"text {number} has 8 tokens, and this model takes 5\n  long="):
+            make_jobs(sources, asked(long="error"), BOTH, data, split=True, **before)
+    [_, cut_off] = make_jobs(sources, asked(long="cut"), BOTH, data, split=True)
+    assert [LETTERS.decode(job.source) for job in cut_off] == ["abc.", "abcde"]
+
+
+def test_parts_may_be_as_long_as_the_model_takes() -> None:
+    [made] = make_jobs(read_sources(["abcd efgh"], BOTH), asked(), BOTH, DataConfig(max_length=4))
+    assert made.layout.sentences == ("abcd", "efgh")
+    assert "".join(made.layout.join(["x", "y"])) == "x y"
+
+
+def test_a_layout_in_the_places_of_sentences() -> None:
+    masked = Masked("a", "⓵", inner=True)
+    outer = TextLayout(("a", "b c"), ("<", "-", ">"))
+    inner = [TextLayout(("a",), ("(", ")"), masks=(masked,)), TextLayout(("b", "c"), ("", " ", "!"))]
+    found = within(outer, inner)
+    assert (found.sentences, found.gaps, found.kept) == (("a", "b", "c"), ("<(", ")-", " ", "!>"), True)
+    assert found.masks == (masked, Masked("b", "b"), Masked("c", "c"))
+    assert within(TextLayout(("b c",), ("", ""), kept=False), inner[1:]) == TextLayout(
+        ("b", "c"), ("", " ", "!"), kept=True
+    )
+
+
+def signs(text: str, room: int = 99) -> list[str]:
+    """What the answer to a text must have, by the letters of the first way to write it."""
+    layout = TextMasker("en", split=False, protect=Protection.SIGNS, count=len).lay_out(text)
+    found = kept_phrases(layout, 0, BOTH, room)
+    assert all(phrase.once for phrase in found)
+    return [phrase.spellings[0].text for phrase in found]
+
+
+def test_the_search_is_given_few_and_short_spans_that_occur_once() -> None:
+    assert signs("hi {a} {b} {c} {d} x") == ["{a}", "{b}", "{c}"]
+    assert signs("hi {a} {b} {a} x") == ["{b}"]
+    for letters, there in ((13, True), (14, False)):  # with its braces, and a space before it: 16 tokens
+        assert signs(f"hi {{{'a' * letters}}} x") == [f"{{{'a' * letters}}}"] * there
+    assert signs("hi {a} {b} x", room=8) == ["{a}", "{b}"]  # each takes three tokens, and one for a space
+    assert signs("hi {a} {b} x", room=7) == ["{a}"]
+    assert kept_phrases(TextLayout(("hi {a}",), ("", "")), 0, BOTH, 99) == ()
+    request = make_request(DecodingConfig(max_len=14), {})
+    [made] = make_jobs(
+        read_sources(["a {b} {c} d"], BOTH), request, BOTH, DataConfig(), protect=Protection.SIGNS
+    )
+    assert [phrase.spellings[0].text for phrase in made.jobs[0].phrases] == ["{b}"]  # half of the answer
+
+
+def test_terms_are_found_in_a_sentence_and_in_its_answer() -> None:
+    request = asked(glossary={"dog": "개", "cat": ["x", "y"]})
+    [(dog, one), (cat, _)] = sentence_terms("the dog, a cat, a dog", request, BOTH, "en")  # as they come
+    assert ((dog.text, dog.targets), (cat.text, cat.targets)) == (("dog", ("개",)), ("cat", ("x", "y")))
+    assert (one.soft, one.word, one.once) == (False, True, False)
+    [(_, soft)] = sentence_terms("a dog", asked(glossary={"dog": "개"}, glossary_mode="soft"), BOTH, "en")
+    assert soft.soft
+    assert sentence_terms("a dog", asked(), BOTH, "en") == []
+    layout = TextLayout(("a dog.", "a cat."), ("", " ", ""))
+    parts = [[Hypothesis(text, 0.0, 0.0, (), finished=True)] for text in ("개 a.", "z.")]
+    made = Translation("개 a. z.", 0.0, 0.0, (), finished=True, source="a dog. a cat.")
+    found = with_terms(made, layout, parts, request, BOTH, DataConfig(source_language="en"))
+    assert found == replace(
+        made, terms=(TermUse("dog", ("개",), present=True), TermUse("cat", ("x", "y"), present=False))
+    )
+    assert with_terms(made, layout, parts, asked(), BOTH, DataConfig()) is made
+    assert [begins_with_word(texts) for texts in (["file", "개"], ["漢字"], ["file", "(x)"])] == [
+        *(True, False, False)
+    ]
+
+
+def test_how_a_model_protects_what_must_survive(luong) -> None:
+    assert SentenceHabit(split=True, reason="").translates is False
+    taught, other = habit("en", "de"), SentenceHabit(split=True, reason="")
+    marks, none = TextConfig(marks=True), TextConfig()
+    for text, tokenizers, known, options, found in (
+        (marks, BOTH, taught, {}, Protection.MARKS),
+        (none, BOTH, taught, {}, Protection.SIGNS),
+        (marks, luong.tokenizers, taught, {}, Protection.SIGNS),
+        (marks, BOTH, taught, {"protect": False}, Protection.NONE),
+        (marks, BOTH, other, {}, Protection.NONE),
+        (marks, BOTH, other, {"protect": True}, Protection.MARKS),
+    ):
+        assert protection_of(text, tokenizers, known, asked(**options)) is found
+
+
+def test_what_is_read_of_a_text_in_one_piece() -> None:
+    sources = read_sources(["hi {a}. go.", "{n, plural, one {a dog} other {dogs}} are.", "go"], BOTH)
+    assert texts_read(sources, asked(), BOTH, Protection.MARKS) == ["hi ⓵. go.", "⓵ are.", "go"]
+    assert texts_read(sources, asked(), BOTH, Protection.NONE) == sources

@@ -165,12 +165,13 @@ def sentence_terms(
     """The terms of the glossary in a sentence of a source, each once, and what they ask of the answer."""
     if request.glossary is None or tokenizers.pictures is not None:
         return []
-    found = request.glossary.find(sentence, language)
-    matches = {(match.targets, match.also): match for match in reversed(found)}
+    matches: dict[tuple[tuple[str, ...], tuple[str, ...]], TermMatch] = {}
+    for match in request.glossary.find(sentence, language):
+        matches.setdefault((match.targets, match.also), match)
     soft = request.glossary_mode == "soft"
     return [
         (match, make_phrase(tokenizers.target, targets, also, soft=soft, word=begins_with_word(targets)))
-        for (targets, also), match in reversed(matches.items())
+        for (targets, also), match in matches.items()
     ]
 
 
