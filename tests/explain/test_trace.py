@@ -262,6 +262,13 @@ def test_a_forged_manifest_is_refused(
     assert caught.value.code == "bad_trace"
 
 
+def test_states_of_another_shape_are_refused(workshop: Workshop, tmp_path: Path) -> None:
+    trace = make_trace(workshop.translator("rnn"), TEXT, target="one")
+    states = {**trace.manifest["rnn"], "decoder": [9, 16]}
+    with pytest.raises(DataError, match=r"the states rnn\.decoder have another shape"):
+        open_trace(forged(trace, tmp_path / "x", rnn=states))
+
+
 def same_trace(one: Trace, other: Trace) -> bool:
     return one.manifest == other.manifest and one.attention.to_dict() == other.attention.to_dict()
 
