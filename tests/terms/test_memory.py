@@ -1,5 +1,6 @@
 """A memory finds the same text again, shows what is nearly the same, and reads every form of a corpus."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def test_similar_texts_come_with_their_scores_best_first() -> None:
 def test_only_the_same_text_has_a_score_of_one() -> None:
     memory = TranslationMemory(PAIRS)
     assert memory.matches(PAIRS[0][0])[0].score == 1
-    assert 0.95 < memory.matches(PAIRS[0][0].upper())[0].score < 1
+    assert memory.matches(PAIRS[0][0].upper())[0].score == round(1 - 1 / 35, 4)
 
 
 def test_very_long_texts_are_found_only_as_they_are() -> None:
@@ -59,12 +60,32 @@ def test_very_long_texts_are_found_only_as_they_are() -> None:
     assert memory.matches(long) == []
     assert len(memory.sources) == 3
     assert TranslationMemory([(shorter, "kurz")]).matches(shorter)
+    assert TranslationMemory([(shorter, "kurz")]).matches(shorter + "x") == []
+    assert TranslationMemory([(shorter + "x", "kurz")]).matches(shorter) == []
 
 
 def test_a_threshold_that_cannot_work() -> None:
     with pytest.raises(ConfigError, match="threshold=0 cannot work"):
         TranslationMemory([], threshold=0)
+    with pytest.raises(ConfigError, match="threshold=1.01 cannot work\n  choose above 0, and at most 1"):
+        TranslationMemory([], threshold=1.01)
     assert repr(TranslationMemory(PAIRS)) == "TranslationMemory(3 entries)"
+
+
+def test_as_similar_as_the_threshold_is_similar_enough_and_three_are_shown() -> None:
+    text = PAIRS[0][0].replace("12", "13")
+    for threshold, count in ((1 - 1 / 34, 1), (1 - 1 / 35, 0), (1, 0)):
+        assert len(TranslationMemory(PAIRS, threshold=threshold).matches(text)) == count
+    assert len(TranslationMemory(PAIRS, threshold=1).matches(PAIRS[0][0])) == 1
+    many = TranslationMemory((f"Press button {n} to go on", str(n)) for n in range(8))
+    assert len(many.matches("Press button 9 to go on")) == 3
+
+
+def test_a_fingerprint_is_that_of_all_entries() -> None:
+    told = TranslationMemory([("ä", "b"), ("c", "d")]).fingerprint
+    assert told == sha256('[0.7, ["c", "d"], ["ä", "b"]]'.encode()).hexdigest()
+    assert told == TranslationMemory([("c", "d"), ("ä", "b")]).fingerprint
+    assert told != TranslationMemory([("ä", "b"), ("c", "d")], threshold=0.8).fingerprint
 
 
 def tmx(path: Path) -> str:
@@ -100,3 +121,10 @@ def test_a_memory_of_other_languages_and_one_without_entries(tmp_path: Path) -> 
     (tmp_path / "b.po").write_text('msgid "a"\nmsgstr ""\n')
     with pytest.raises(DataError, match="the memory has no entries"):
         read_memory(tmp_path / "b.po")
+
+
+def test_a_language_that_nobody_knows_is_compared_as_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("en,de\none,eins\n")
+    for languages in (("en", "klingon"), ("klingon", "de")):
+        with pytest.raises(DataError, match=f"from en to de, and the model from {' to '.join(languages)}\n"):
+            read_memory(tmp_path / "a.csv", languages)

@@ -36,9 +36,12 @@ def test_the_ends_of_a_text_count() -> None:
     assert len(ngrams("aaaaaa")) == 3  # at the beginning, inside, at the end
 
 
-@given(texts=st.lists(TEXT.filter(str.strip), min_size=1, max_size=20, unique=True), text=TEXT)
-def test_nothing_similar_is_missed(texts: list[str], text: str) -> None:
-    threshold = 0.7
+@given(
+    texts=st.lists(TEXT.filter(str.strip), min_size=1, max_size=20, unique=True),
+    text=TEXT,
+    threshold=st.sampled_from([0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
+)
+def test_nothing_similar_is_missed(texts: list[str], text: str, threshold: float) -> None:
     found = {texts[place] for place in NgramIndex(texts).candidates(text, threshold).tolist()}
     close = {
         one for one in texts if similarity(one, text) >= threshold and set(ngrams(one)) & set(ngrams(text))
@@ -48,3 +51,32 @@ def test_nothing_similar_is_missed(texts: list[str], text: str) -> None:
 
 def test_an_empty_index_has_no_candidates() -> None:
     assert NgramIndex([]).candidates("text", 0.7).tolist() == []
+
+
+def test_just_as_similar_as_asked_for_is_similar() -> None:
+    """With an edit in ten characters, three of ten n-grams are others."""
+    index = NgramIndex(["abcdefghij", "abcdefghij and more", "0123456789"])
+    for text, threshold, found in (
+        ("abcdeXghij", 0.9, [0]),
+        ("abcdeXghij", 0.91, []),
+        ("aXcdefghXj", 0.8, [0]),
+        ("aXcdefghXj", 0.81, []),
+        ("abcdefghij", 1.0, [0]),
+        ("abcdefghij", 0.5, [0, 1]),
+    ):
+        assert index.candidates(text, threshold).tolist() == found
+    assert similarity("abcdefghij", "aXcdefghXj") == 0.8
+
+
+def test_the_best_two_dozen_are_compared_best_first() -> None:
+    texts = ["abcdef" + "x" * (n * 7 % 40) for n in range(40)]
+    found = NgramIndex(texts).candidates("abcdef", 0.01).tolist()
+    lengths = [len(texts[place]) for place in found]
+    assert len(found) == 24
+    assert lengths[:3] == [6, 7, 8]
+    assert texts[found[0]] == "abcdef"
+
+
+def test_characters_of_every_plane_are_told_apart() -> None:
+    first, second = (set(ngrams(f"{sign}ab").tolist()) for sign in ("\U00100000", "\0"))
+    assert (len(first), len(second), len(first & second)) == (3, 3, 1)

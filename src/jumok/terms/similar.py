@@ -39,7 +39,7 @@ class NgramIndex:
             return np.empty(0, np.int64)
         lists = [self.owners[self.begins[place] : self.ends[place]] for place in places]
         shared = np.bincount(np.concatenate(lists), minlength=len(self.counts))
-        edits = (1 - threshold) * np.maximum(self.lengths, len(text))
+        edits = np.floor((1 - threshold) * np.maximum(self.lengths, len(text)) + 1e-6)  # whole ones
         enough = np.maximum(self.counts, len(wanted)) - SIZE * edits
         likeness = 2 * shared / (self.counts + len(wanted))
         likeness[shared < np.maximum(enough, 1)] = 0
