@@ -208,3 +208,37 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(
         assert path.read_bytes() == before
         file.add("c", "d", ("de", "en"))
     assert pairs_in(path) == [("a", "b"), ("c", "d")]
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tmx"])
+def test_the_first_correction_is_completed_too(name: str, tmp_path: Path) -> None:
+    with CorrectionFile(tmp_path / name) as file:
+        place, record = file._record(0, "eins", "one", ("de", "en"))
+    assert place == 0
+    for cut in (0, 1, len(record) - 1, len(record)):
+        (tmp_path / name).write_bytes(record[:cut])
+        (tmp_path / f"{name}.lock").write_text(json.dumps({"place": 0, "record": record.decode()}))
+        CorrectionFile(tmp_path / name).close()
+        assert (tmp_path / name).read_bytes() == record
+
+
+def test_what_was_written_behind_a_correction_stays(tmp_path: Path) -> None:
+    path, record = tmp_path / "a.tsv", "c\td\n"
+    for rest in (record, record + "e", record + "e\tf\n"):
+        path.write_text(f"source\ttarget\n{rest}")
+        (tmp_path / "a.tsv.lock").write_text(json.dumps({"place": 14, "record": record}))
+        CorrectionFile(path).close()
+        assert path.read_text() == f"source\ttarget\n{rest}"
+
+
+def test_a_file_takes_corrections_up_to_256_mib(tmp_path: Path) -> None:
+    """It is all hole."""
+    with CorrectionFile(tmp_path / "a.tsv") as file:
+        file.add("a", "b")
+        os.truncate(tmp_path / "a.tsv", 256 * 1024 * 1024)
+        file.add("c", "d")
+        os.truncate(tmp_path / "a.tsv", 256 * 1024 * 1024 + 1)
+        with pytest.raises(
+            LimitError, match="a.tsv has more than 256 MiB of corrections\n  start with another"
+        ):
+            file.add("e", "f")

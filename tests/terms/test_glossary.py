@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import ConfigError, DataError, LimitError
+from jumok.terms import glossary as module
 from jumok.terms.glossary import (
     Glossary,
     Term,
@@ -123,3 +124,31 @@ def test_any_bytes_are_a_glossary_or_an_error_of_ours(data) -> None:
     except (DataError, LimitError):
         made = Glossary(())
     assert all(term.source and all(term.targets) for term in made.terms)
+
+
+def test_a_glossary_finds_its_terms_in_any_language_and_stays_what_it_is() -> None:
+    made, same = (
+        glossary_of({"книга": "book", "Tisch": "table"}),
+        glossary_of({"книга": "book", "Tisch": "table"}),
+    )
+    for _ in range(2):
+        assert [one.text for one in made.find("в книге", "ru")] == ["книге"]
+        assert [one.text for one in made.find("в книге", "de")] == []
+        assert [one.text for one in made.find("Tischen")] == ["Tischen"]
+    assert made == same
+    assert repr(made) == repr(same)
+
+
+def test_a_file_may_be_as_large_as_the_limit(tmp_path, monkeypatch) -> None:
+    (tmp_path / "a.tsv").write_bytes(b"a\tb\n")
+    monkeypatch.setattr(module, "LARGEST_FILE", 4)
+    assert len(read_glossary(tmp_path / "a.tsv").terms) == 1
+    monkeypatch.setattr(module, "LARGEST_FILE", 3)
+    with pytest.raises(
+        LimitError, match="the glossary has 4 bytes, and 3 are the most\n  .*a.tsv\n  is it a"
+    ):
+        read_glossary(tmp_path / "a.tsv")
+
+
+def test_a_term_that_becomes_itself_in_capitals_is_not_noted() -> None:
+    assert parse_glossary(b"usb\tUSB\nb\tc\n", "t.tsv").notes == ()

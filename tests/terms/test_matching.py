@@ -27,6 +27,19 @@ def found(terms: dict[str, str], text: str, language: str = "de") -> list[str]:
         ("ファイル", "新しいファイルを開く", "ja", ["ファイル"]),
         ("Café", "ein Cafe\u0301 dort", "de", ["Café"]),
         ("Straße", "der STRASSE, der Straße", "de", ["Straße"]),
+        ("Maus", "Mause Maus", "de", ["Maus"]),
+        ("Tisch", "Tischen, Tischerei, Tisch", "de", ["Tischen", "Tisch"]),
+        ("Datei", "Daten Dateien", "de", ["Dateien"]),
+        ("роутер", "роутек роутера", "ru", ["роутера"]),
+        ("C++", "C++11 und C++", "de", ["C++", "C++"]),
+        ("C", "c, C, Ca", "de", ["c", "C"]),
+        ("Win10", "Win10er Win10", "de", ["Win10"]),
+        ("Abc1e", "Abc1en", "de", ["Abc1en"]),
+        ("5abcd", "5abcden", "de", ["5abcden"]),
+        ("Datei文", "Datei文en", "de", ["Datei文"]),
+        ("A文", "A文件 BA文", "zh", ["A文"]),
+        ("文x", "文xy 文x", "zh", ["文x"]),
+        ("PC방", "PC방에서 PC방", "ko", ["PC방에서", "PC방"]),
     ],
 )
 def test_words_are_found_with_their_endings(term, text, language, expected) -> None:
@@ -36,6 +49,9 @@ def test_words_are_found_with_their_endings(term, text, language, expected) -> N
 def test_the_longest_goes_first_and_none_overlap() -> None:
     terms = {"Datei": "file", "temporäre Datei": "temp file", "Datei öffnen": "open"}
     assert found(terms, "eine temporäre Datei öffnen, die Datei") == ["temporäre Datei", "Datei"]
+    assert found({"a bc": "x", "bc defgh": "y"}, "a bc defgh, a bc") == ["bc defgh", "a bc"]
+    assert found({"ab cd": "x", "cd ef": "y"}, "ab cd ef") == ["ab cd"]
+    assert found({"文件": "x", "夹子": "y"}, "文件夹子文件", "zh") == ["文件", "夹子", "文件"]
 
 
 @pytest.mark.parametrize(
@@ -51,6 +67,12 @@ def test_the_case_of_the_text_is_carried_over(text, targets, also) -> None:
     [match] = TermIndex([("Datei", ("file", "PDF file"))], "de").find(text)
     assert (match.targets, match.also) == (targets, also)
     assert text[slice(*match.span)] == match.text
+
+
+def test_a_single_capital_asks_for_none() -> None:
+    assert [one.targets for one in TermIndex([("c", ("sea",))], "en").find("the C")] == [("sea",)]
+    assert [one.targets for one in TermIndex([("ab", ("sea",))], "en").find("the AB")] == [("SEA",)]
+    assert [one.targets for one in TermIndex([("AB", ("sea",))], "en").find("the AB")] == [("sea",)]
 
 
 TEXTS = st.text(st.sampled_from("Datei dZx가나-.文 "), max_size=30)

@@ -163,8 +163,7 @@ class CorrectionFile:
         if place >= 0:
             rest = read_at(self.file, len(record) + 1, place)
             whole = record.startswith(rest) or (self.is_tmx and rest == TMX_END)
-            if whole or _is_overwritten(rest, record):
-                os.ftruncate(self.file, place)
+            if whole or _is_overwritten(rest, record):  # what is there is no longer than the record
                 _write_all(self.file, record, place)
                 os.fsync(self.file)
         os.ftruncate(self.journal, 0)

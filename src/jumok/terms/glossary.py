@@ -177,7 +177,7 @@ def notes_of(known: Mapping[str, tuple[str, Term]]) -> Iterator[str]:
     for place, term in known.values():
         for target in term.targets:
             other = known.get(target.lower())
-            if other is not None and other[1] is not term and target.lower() != term.source.lower():
+            if other is not None and target.lower() != term.source.lower():
                 yield (
                     f"{place}: {target!r} is what {term.source!r} becomes and a term itself ({other[0]}); "
                     "terms are looked for in the source only"
