@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from jumok.config import TextConfig
 from jumok.data.framed import RowFrames, around, bare
-from jumok.text.frame import SOURCE, TARGET, TEXT, Direction, Frame
+from jumok.text.frame import NO_END, SOURCE, TARGET, TEXT, Direction, Frame
 from jumok.text.ragged import ragged
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -34,6 +34,26 @@ def test_many_at_once_equal_one_by_one(name: str, rows: list[list[int]], data: s
         own = both.towards(ways[numbers[n]])
         assert sources.values[sources.begin[n] : sources.begin[n + 1]].tolist() == list(own.framed(row))
         assert targets.values[targets.begin[n] : targets.begin[n + 1]].tolist() == [*own.opening, *row]
+
+
+@pytest.mark.parametrize("source", [(TEXT,), (TARGET, TEXT), (TEXT, SOURCE)])
+def test_rows_without_an_end_have_no_word_for_it(source: tuple[str, ...]) -> None:
+    frame = Frame(source=source, languages=LANGUAGES)
+    tokenizer = PLAIN_TOKENIZER.with_tags(frame.tags)
+    both = Tokenizers(tokenizer, tokenizer, frame)
+    way = Direction("en", "de")
+    found = RowFrames.of(both, [way]).sources(ragged([[7, 8]]), np.zeros(1, np.int64))
+    assert [*found.values.tolist(), NO_END] == list(both.towards(way).framed([7, 8]))
+
+
+def test_a_frame_is_plain_if_nothing_stands_around_any_row() -> None:
+    frames = [*FRAMES.values(), Frame(source=(TEXT,)), Frame(), Frame(target=("<s>",))]
+    frames += [Frame(source=source) for source in (("<s>", TEXT, "</s>"), (TEXT, "</s>", "<s>"))]
+    found = list[bool]()
+    for frame in frames:
+        tokenizer = PLAIN_TOKENIZER.with_tags(frame.tags)
+        found.append(RowFrames.of(Tokenizers(tokenizer, tokenizer, frame), [Direction("en", "de")]).is_plain)
+    assert found == [False, False, False, True, True, False, False, False]
 
 
 @given(ROWS, st.integers(0, 2), st.integers(0, 2))

@@ -218,3 +218,13 @@ def test_a_pair_larger_than_the_room_is_named() -> None:
     )
     assert caught.value.code == "pair_too_long"
     packed_stream(*sides, room=room_for(*sides, 0), seed=1)  # a room made for the data fits all of it
+
+
+@pytest.mark.parametrize(("source", "target", "fits"), [(9, 19, True), (10, 19, False), (9, 20, False)])
+def test_a_pair_fills_a_room_with_its_ends(source: int, target: int, *, fits: bool) -> None:
+    sides = np.array([source]), np.array([target])
+    if fits:
+        packed_stream(*sides, room=Room(10, 20), seed=1)
+        return
+    with pytest.raises(DataError, match=f"pair 1 has {source + 1} source and {target + 1} target tokens"):
+        packed_stream(*sides, room=Room(10, 20), seed=1)

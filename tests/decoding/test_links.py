@@ -7,7 +7,7 @@ from jumok.config import TextConfig
 from jumok.decoding.links import WordAlignment, align_words, owners, text_links, word_spans
 from jumok.decoding.results import Hypothesis, TextLink
 from jumok.text.spans import source_spans
-from jumok.text.tokenizer import Tokenizers, train_tokenizer
+from jumok.text.tokenizer import EOS, Tokenizers, train_tokenizer
 
 LINES = ["the old man sees a dog.", "der alte Mann sieht einen Hund."] * 3
 
@@ -36,6 +36,16 @@ def test_each_token_is_linked_to_the_characters_it_came_from(tokenizers: Tokeniz
     assert {link.weight for link in found} == {0.5}
 
 
+def test_tags_are_no_part_of_the_source_and_a_token_without_text_has_no_link(tokenizers: Tokenizers) -> None:
+    source = [(0, 1), (2, 3)]
+    for place, span in ((0, (0, 1)), (1, (0, 1)), (2, (2, 3)), (3, (2, 3)), (9, (2, 3))):
+        found = text_links(answered(tokenizers, "a", [place]), source, tokenizers.target, before=1)
+        assert found == (TextLink(span, (0, 1), 0.5),)
+    word = tokenizers.target.encode("a")
+    ends = Answer((*word, EOS), (0.0, 0.0), finished=True, alignment=(0, 1), looks=(0.5, 0.5))
+    assert text_links(ends, source, tokenizers.target) == (TextLink((0, 1), (0, 1), 0.5),)
+
+
 def test_an_answer_without_alignment_has_no_links(tokenizers: Tokenizers) -> None:
     ids = tuple(tokenizers.target.encode("a dog"))
     assert text_links(Answer(ids, (), finished=True), [(0, 1)], tokenizers.target) == ()
@@ -60,6 +70,14 @@ def test_a_word_that_hardly_looked_anywhere_has_no_partner(tokenizers: Tokenizer
     assert align_words("der Hund", faint, tokenizers).pairs == ()
     clear = Hypothesis("a", 0, 0, (), finished=True, links=(TextLink((4, 8), (0, 1), 0.1),))
     assert align_words("der Hund", clear, tokenizers).pairs == ((1, 0),)
+    for second, pairs in ((0.04, ()), (0.05, ((1, 0),))):  # the mean of its two tokens counts
+        links = (TextLink((4, 8), (0, 1), 0.15), TextLink((4, 8), (1, 2), second))
+        both = Hypothesis("ad", 0, 0, (), finished=True, links=links)
+        assert align_words("der Hund", both, tokenizers).pairs == pairs
+    links = tuple(TextLink(span, (0, 1), weight) for span, weight in (((0, 3), 0.5), ((4, 8), 0.6)))
+    assert align_words(
+        "der Hund", Hypothesis("a", 0, 0, (), finished=True, links=links), tokenizers
+    ).pairs == ((1, 0),)
 
 
 def test_words_of_a_text_of_several_lines(tokenizers: Tokenizers) -> None:

@@ -1,6 +1,7 @@
 """What a memory knows is its answer, the rest is what the model would have said; similar ones are shown."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -8,9 +9,12 @@ from hypothesis import strategies as st
 from tests.decoding.conftest import TINY, untrained
 
 from jumok.config import DataConfig
-from jumok.decoding.recall import recall
+from jumok.decoding.jobs import make_request
+from jumok.decoding.recall import recall, remembered
+from jumok.decoding.results import Hypothesis
 from jumok.decoding.translator import Translator
-from jumok.terms.memory import TranslationMemory
+from jumok.errors import ConfigError
+from jumok.terms.memory import MemoryMatch, TranslationMemory
 
 SENTENCES = ["Ein Haus steht da.", "Zwei Hunde laufen.", "Der Mann liest 12 Bücher."]
 
@@ -87,9 +91,41 @@ def test_who_says_what_answers_contain_gets_them_computed(
 
 
 def test_what_is_left_is_known_before_it_is_computed(model: Translator, memory: TranslationMemory) -> None:
-    from jumok.decoding.jobs import make_request
-
     request = make_request(model.config.decoding, {})
     plan = recall(model, memory, [SENTENCES[0], SENTENCES[1], f"{SENTENCES[0]} {SENTENCES[2]}"], request)
     assert plan.whole == [SENTENCES[1]]
     assert plan.sentences == [SENTENCES[2]]
+    assert plan.keep == ()
+
+
+def test_what_comes_out_as_it_is_makes_a_text_whole_unless_all_of_it_is_known(
+    model: Translator, memory: TranslationMemory
+) -> None:
+    texts = [SENTENCES[0], f"{SENTENCES[0]} {SENTENCES[2]}", SENTENCES[1]]
+    request = make_request(model.config.decoding, {"keep": [[(0, 3)], [(4, 8)], []]})
+    plan = recall(model, memory, texts, request)
+    assert (plan.whole, plan.sentences, plan.keep) == (texts[1:], [], (((4, 8),), ()))
+    assert [[match.used for match in one.matches] for one in plan.texts] == [[True], [False], [False]]
+
+
+def test_three_similar_entries_are_shown(model: Translator) -> None:
+    memory = TranslationMemory([(f"{number} Hunde laufen.", "x") for number in range(5)])
+    [one] = recall(model, memory, ["7 Hunde laufen."], make_request(model.config.decoding, {})).texts
+    assert [match.target for match in one.matches] == ["x"] * 3
+
+
+def test_a_question_is_looked_up_as_a_whole(model: Translator, memory: TranslationMemory) -> None:
+    text = " ␞ Wer? ␟ Tom kam. Anna ging."
+    [one] = recall(model, memory, [text], make_request(model.config.decoding, {})).texts
+    assert one.layout.sentences == (text.strip(),)
+
+
+def test_an_answer_that_nobody_computed_has_no_score() -> None:
+    wanted = Hypothesis("b", 0.0, 0.0, (), finished=True)
+    assert remembered(MemoryMatch("a", "b", 1.0)) == wanted
+
+
+def test_pictures_have_no_memory(model: Translator, memory: TranslationMemory) -> None:
+    seeing = SimpleNamespace(tokenizers=SimpleNamespace(pictures=object()))
+    with pytest.raises(ConfigError, match="a memory is of texts, and this model reads pictures\n  leave out"):
+        recall(seeing, memory, [], make_request(model.config.decoding, {}))  # type: ignore[arg-type]

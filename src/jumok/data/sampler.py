@@ -177,7 +177,7 @@ def _cut(order: Indices, source: Lengths, target: Lengths, budget: int) -> list[
     """`order` in runs that are as long as the budget allows."""
     batches, start = [], 0
     while start < len(order):
-        most = max(1, budget // int(source[start] + target[start]))
+        most = budget // int(source[start] + target[start])  # 0 where the first is larger by itself
         rows = slice(start, start + most)
         width = np.maximum.accumulate(source[rows]) + np.maximum.accumulate(target[rows])
         cost = width.astype(np.int64) * np.arange(1, len(width) + 1)
