@@ -77,10 +77,15 @@ def shorter(kind: Kind, name: str, array: Array) -> Array:
     """A stage without the one step that a pass for no token at all has taken."""
     if kind == "enc_self":
         return array
-    queries = array[:0] if name == "out" else array if name in ("k", "v") else array[:, :0]
-    if kind == "cross":
-        return queries
-    return array[:, :0] if name in ("k", "v") else queries[:, :, :0] if queries.ndim == 3 else queries
+    match name:
+        case "out":
+            return array[:0]
+        case "q" | "context":
+            return array[:, :0]
+        case "k" | "v":
+            return array if kind == "cross" else array[:, :0]
+        case _:
+            return array[:, :0] if kind == "cross" else array[:, :0, :0]
 
 
 def steps_of(target: Sequence[int], parts: Mapping[str, Array]) -> tuple[Step, ...]:
