@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jumok.data.marked import PairMarker
+from jumok.data.marked import PairMarker, is_name, matched, places_of, touching
 from jumok.text.marks import MARKS
-from jumok.text.protected import protected_spans
+from jumok.text.protected import ProtectedSpan, protected_spans
 
 ALL = PairMarker(seed=1, share=1.0)
 NONE = PairMarker(seed=1, share=0.0)
@@ -53,6 +53,53 @@ def test_the_share_is_kept_and_every_mark_is_learned() -> None:
     some = [PairMarker(seed=1, share=0.1)(pair) for pair in pairs]
     assert 120 < sum(one != pair for one, pair in zip(some, pairs, strict=True)) < 280
     assert {mark for source, _ in map(ALL, pairs) for mark in marks(source)} == set(MARKS)
+
+
+def test_one_to_three_words_get_marks_and_the_first_mark_is_the_usual_one() -> None:
+    pair = ("Tom Anna Boston Paris 2024", "Paris Tom 2024 Anna Boston")
+    found = [marks(PairMarker(seed, share=1.0)(pair)[0]) for seed in range(200)]
+    assert {len(one) for one in found} == {1, 2, 3}
+    assert 90 < sum(one[0] == MARKS[0] for one in found) < 150
+    assert PairMarker(1).share == 0.1
+
+
+def test_names_and_numbers_are_worth_a_mark() -> None:
+    found = [is_name(word) for word in ("haus", "abc", "Abc", "in", "In", "7")]
+    assert found == [True, False, True, False, True, True]
+
+
+def test_where_a_text_stands_by_itself() -> None:
+    assert places_of("Tom", "Tom Tomas aTom Tom") == [(0, 3), (15, 18)]
+    assert places_of("{a}", "x{a}y") == [(1, 4)]
+    assert places_of("v{a}", "xv{a}y v{a}y") == [(7, 11)]
+    assert places_of("{a}v", "x{a}vy x{a}v") == [(8, 12)]
+
+
+def test_spans_that_touch_are_one_from_the_first_to_the_last() -> None:
+    spans = [ProtectedSpan(0, 3, "tag"), ProtectedSpan(3, 6, "placeholder"), ProtectedSpan(7, 8, "keep")]
+    assert touching("<b>{n} x", spans) == [ProtectedSpan(0, 6, "tag"), spans[2]]
+    assert touching("", []) == []
+
+
+def twins(source: str, target: str) -> list[tuple[str, int]]:
+    """What is matched in a source of words, and where it stands in the target."""
+    begins = [place for place in range(len(source)) if source[place - 1 : place] in ("", " ")]
+    spans = [ProtectedSpan(begin, (source + " ").index(" ", begin), "keep") for begin in begins]
+    found = matched(source, target, spans)
+    assert all(source[slice(*one)] == target[slice(*other)] for one, other in found)
+    return [(source[slice(*one)], other[0]) for one, other in found]
+
+
+def test_spans_have_places_of_their_own_on_the_other_side() -> None:
+    assert twins("{x} {y}", "{y} {x}") == [("{x}", 4), ("{y}", 0)]
+    assert twins("{x} {y} {x}", "{x} {x} {y}") == [("{x}", 0), ("{y}", 8), ("{x}", 4)]
+    assert twins("{x} {y}", "a {y}") == [("{y}", 2)]
+    assert twins("{x} {y}", "{x}{y}") == [("{x}", 0), ("{y}", 3)]
+    assert twins("{x} {y}", "{y}{x}") == [("{x}", 3), ("{y}", 0)]
+    assert twins("a-b b", "a-b") == [("a-b", 0)]  # what stands inside another is none
+    assert twins("b a-b", "a-b") == [("b", 2)]
+    assert twins("b-a b", "b-a") == [("b-a", 0)]
+    assert len(twins(" ".join(f"w{n}" for n in range(12)), " ".join(f"w{n}" for n in range(12)))) == 10
 
 
 WORDS = st.lists(
