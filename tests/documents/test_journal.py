@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from jumok.documents.journal import Journal, answer_fields, parse_answer
 from jumok.documents.report import SegmentAnswer, WordDoubt
 from jumok.errors import ConfigError, RunError
 from jumok.formats.segments import MarkedText, Tag
+from jumok.seals import sealed, unsealed
 
 JOB = {"source": "abc", "model": "m"}
 TEXT = st.text(max_size=10)
@@ -75,3 +77,95 @@ def test_a_second_process_is_refused(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot write .*: No such file or directory"):
         Journal(tmp_path / "nowhere" / "a", JOB)
+
+
+WHOLE = SegmentAnswer(
+    "translated",
+    MarkedText("ä b", (Tag(0, 1, "<b>", "</b>", keep=True),), 0.75),
+    ("x",),
+    (WordDoubt((0, 1), 0.61726),),
+    (TermUse("Rad", ("wheel",), present=True),),
+)
+
+
+def content(path: Path) -> list[dict[str, object]]:
+    return [unsealed(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_what_stands_in_a_journal(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with Journal(path, JOB) as journal:
+        journal.append([SegmentAnswer("skipped")])
+        journal.append([WHOLE, SegmentAnswer("present")])
+        assert journal.done == 3
+    assert content(path) == [
+        {"journal": 1, "source": "abc", "model": "m"},
+        {"n": 0, "outcome": "skipped"},
+        {
+            "n": 1,
+            "outcome": "translated",
+            "text": "ä b",
+            "tags": [[0, 1, "<b>", "</b>", True]],
+            "confidence": 0.75,
+            "doubts": ["x"],
+            "words": [[0, 1, 0.6173]],
+            "terms": [["Rad", ["wheel"], True]],
+        },
+        {"n": 2, "outcome": "present"},
+    ]
+    with Journal(path, JOB) as journal:
+        assert [one.outcome for one in journal.answers()] == ["skipped", "translated", "present"]
+        assert list(journal.answers())[1].target == WHOLE.target
+        journal.remove()
+        journal.remove()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "done"),
+    [
+        ([0, 1, 2], 2),
+        ([0, 2, 1], 0),
+        ([0, 1, 1], 1),
+        ([0, 1, 0, 2], 1),
+        ([1, 2], 0),
+        ([0, 1, None, 2], 1),
+    ],
+)
+def test_lines_count_as_far_as_they_are_in_order(tmp_path: Path, lines: list[int | None], done: int) -> None:
+    path = tmp_path / "a"
+    with Journal(path, JOB) as journal:
+        journal.append([SegmentAnswer("skipped"), WHOLE])
+    whole = path.read_bytes().splitlines(keepends=True)
+    other = json.dumps(sealed({"n": 1, "outcome": "other"})).encode() + b"\n"
+    path.write_bytes(b"".join(other if n is None else whole[n] for n in lines))
+    with Journal(path, JOB) as journal:
+        assert journal.done == done
+        assert path.read_bytes() == b"".join(whole[: done + 1])
+
+
+def test_another_job_leaves_nothing_of_the_first(tmp_path: Path) -> None:
+    with Journal(tmp_path / "a", JOB) as journal:
+        journal.append([WHOLE])
+    with Journal(tmp_path / "a", {"source": "x"}) as journal:
+        journal.append([SegmentAnswer("skipped")])
+    assert content(tmp_path / "a") == [{"journal": 1, "source": "x"}, {"n": 0, "outcome": "skipped"}]
+
+
+def test_what_is_no_answer_is_told() -> None:
+    with pytest.raises(ValueError, match="unknown outcome 'other'"):
+        parse_answer({"outcome": "other"})
+
+
+def test_a_disk_that_is_full_is_told(tmp_path: Path) -> None:
+    with Journal(tmp_path / "a", JOB) as journal:
+        file, journal._file = (
+            journal._file,
+            Mock(write=Mock(side_effect=OSError(28, "No space left on device"))),
+        )
+        with pytest.raises(
+            RunError, match="cannot write .*a: No space left on device\n  make room on the disk"
+        ):
+            journal.append([WHOLE])
+        journal._file = file
+        assert journal.done == 0

@@ -49,3 +49,23 @@ def test_a_tag_that_begins_where_what_is_kept_ends_moves_with_it() -> None:
     target = MarkedText("listjetzt", (Tag(0, 4, "<c>", "</c>", keep=True), Tag(4, 9, "<b>", "</b>")))
     found, _ = restored(source, target)
     assert render(found) == "<c>ls</c><b>jetzt</b>"
+
+
+def test_tags_beside_what_is_kept_and_points_inside_it() -> None:
+    source = MarkedText("ab ls", (Tag(0, 2, "<b>", "</b>"), Tag(3, 5, "<c>", "</c>", keep=True)))
+    beside, point = Tag(0, 3, "<b>", "</b>"), Tag(4, 4, "<br>")
+    target = MarkedText("abclist x", (beside, Tag(3, 7, "<c>", "</c>", keep=True), point, Tag(8, 8, "<p>")))
+    found, changed = restored(source, target)
+    assert found == MarkedText(
+        "abcls x", (beside, Tag(3, 5, "<c>", "</c>", keep=True), Tag(3, 3, "<br>"), Tag(6, 6, "<p>"))
+    )
+    assert changed == ["ls"]
+
+
+def test_a_tag_more_than_there_was_keeps_what_it_has() -> None:
+    code = Tag(0, 2, "<c>", "</c>", keep=True)
+    twice = MarkedText("xyz", (Tag(0, 1, "<c>", "</c>", keep=True), Tag(1, 3, "<c>", "</c>", keep=True)))
+    found, changed = restored(MarkedText("ls", (code,)), twice)
+    assert (render(found), changed) == ("<c>ls</c><c>yz</c>", ["ls"])
+    other = MarkedText("xyz", (Tag(0, 3, "<c>", "</c>"),))
+    assert restored(MarkedText("ls", (code,)), other) == (other, [])

@@ -178,6 +178,8 @@ def test_tags_across_one_another_are_made_legal() -> None:
 def test_a_break_between_lines_stays_between_them() -> None:
     source = MarkedText("erste Zeile\nzweite Zeile", (Tag(11, 11, "<br>"),))
     assert render(project(source, "first line\nsecond line", ()).target) == "first line<br>\nsecond line"
+    source = MarkedText("\neins\nzwei", (Tag(5, 5, "<br>"), Tag(6, 6, "<img>")))
+    assert render(project(source, "\none\ntwo", ()).target) == "\none<br>\n<img>two"
 
 
 def test_words_without_spaces_are_cut_where_the_tokens_are() -> None:
@@ -198,6 +200,12 @@ def test_text_that_is_kept_is_found_as_it_is() -> None:
     links = [link((13, 18), (4, 7)), link((13, 18), (8, 13)), link((13, 18), (14, 22))]
     found = project(source, "The SUM SUMME function", links)
     assert render(found.target) == "The SUM <code>SUMME</code> function"
+
+
+def test_of_text_that_is_kept_a_part_of_a_word_is_not_found() -> None:
+    source = MarkedText("nimm x SUM", (Tag(5, 10, "<code>", "</code>", keep=True),))
+    found = project(source, "x SUMME here", [link((5, 10), (8, 12))])
+    assert render(found.target) == "x SUMME <code>here</code>"
 
 
 def test_quotation_marks_stay_on_their_side_of_a_tag() -> None:

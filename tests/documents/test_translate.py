@@ -66,7 +66,11 @@ def test_a_job_that_was_stopped_goes_on_and_gives_the_same(tmp_path: Path) -> No
     assert not (tmp_path / "b.txt").exists()
     assert (tmp_path / "b.txt.jumok").exists()
     model.asked_for.clear()
-    report = translate_document(model, tmp_path / "a.txt", tmp_path / "b.txt")
+    told: list[int] = []
+    report = translate_document(
+        model, tmp_path / "a.txt", tmp_path / "b.txt", progress=lambda _, done, __: told.append(done)
+    )
+    assert told == [BLOCK, 2 * BLOCK, 2 * BLOCK, 2 * BLOCK + 8, 2 * BLOCK + 8]
     assert report.resumed == BLOCK
     assert report.translated == 2 * BLOCK + 8
     assert len(model.asked_for) == 2
@@ -116,7 +120,7 @@ def test_places_that_cannot_be(tmp_path: Path, source: Path) -> None:
         translate_document(model, source, tmp_path / "." / "a.txt")
     with pytest.raises(ConfigError, match="is a folder\n  name a file for the output"):
         translate_document(model, source, tmp_path)
-    with pytest.raises(ConfigError, match="cannot write .*\n  choose a folder that exists"):
+    with pytest.raises(ConfigError, match=r"cannot write .*b\.txt\n  choose a folder that exists"):
         translate_document(model, source, tmp_path / "nowhere" / "b.txt")
     assert source.read_bytes().startswith(b"Erste")
 
@@ -186,3 +190,24 @@ def test_of_a_packed_document_the_text_is_kept_if_it_is_small(tmp_path: Path) ->
     assert Reading.of(packed, tmp_path / "a.docx").segments == [*segments, short]
     large = Reading.of(packed, tmp_path / "a.docx")
     assert (large.total, large.segments) == (6, None)
+
+
+def test_what_is_kept_of_a_document_has_two_mib(tmp_path: Path) -> None:
+    """Bytes of one that is not packed; of one that is, characters, and a hundred for each segment."""
+    most, path = 2 * 1024 * 1024, tmp_path / "a.txt"
+    for size in (most, most + 1):
+        path.write_bytes(b"a\n\n" + b"b" * (size - 3))
+        assert (Reading.of(PlainFormat(), path).pieces is not None) == (size == most)
+        segments = [Segment(MarkedText("a" * length), "line 1") for length in (300, size - 300 - 2 * 100)]
+        packed = Mock(read=Mock(return_value=iter(segments)))
+        assert (Reading.of(packed, tmp_path / "a.docx").segments is not None) == (size == most)
+
+
+def test_progress_counts_all_segments_block_by_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("jumok.documents.segments.BLOCK", 2)
+    (tmp_path / "a.txt").write_text("a\n\nb\n\n12\n\nc\n\nd\n", encoding="utf-8")
+    told: list[tuple[str, int, int | None]] = []
+    translate_document(
+        CopyingModel(), tmp_path / "a.txt", tmp_path / "b.txt", progress=lambda *words: told.append(words)
+    )
+    assert told == [("translating", done, 5) for done in (0, 2, 2, 3, 4, 5, 5)]

@@ -163,7 +163,7 @@ class Placing:
                 best = max(range(*words), key=lambda n: shares.get(n, 0.0))
                 return best, best + 1
             reach *= 2
-        near = room[0] + (room[1] - room[0]) * tag.begin // max(1, most)
+        near = room[0] + (room[1] - room[0]) * tag.begin // most
         words_left = [n for one in free for n in range(*one)]
         if words_left:
             best = min(words_left, key=lambda n: abs(n - near))
