@@ -1,6 +1,7 @@
 """A budget is the same for every entry, whatever it is counted in."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,18 @@ def test_of_two_widths_that_are_as_near_it_is_the_wider() -> None:
     small, large, _ = (count(model, both) for model in models)
     assert closest(models, (small + large) // 2, both) == models[1]
     assert closest(models, (small + large) // 2 - 1, both) == models[0]
+
+
+def test_widths_far_beyond_are_not_looked_at() -> None:
+    both, looked = tokenizers("shared"), list[int]()
+
+    def models() -> Iterator[ModelConfig]:
+        for width in range(16, 400, 16):
+            looked.append(width)
+            yield RnnConfig(width=width)
+
+    assert closest(models(), count(RnnConfig(width=48), both), both) == RnnConfig(width=48)
+    assert looked == [16, 32, 48, 64]
 
 
 def test_spread() -> None:

@@ -9,12 +9,13 @@ import pytest
 from jumok.cli.demo import NAMES
 from jumok.comparison.bins import wilson
 from jumok.comparison.budget import Budget
-from jumok.comparison.demo import AT_ONCE, DATA, ThirdsResult, by_thirds, open_demo, verdict
+from jumok.comparison.demo import AT_ONCE, DATA, ThirdsResult, by_thirds, look_inside, open_demo, verdict
 from jumok.comparison.entry import ComparisonEntry
 from jumok.comparison.measure import TESTED
 from jumok.comparison.plan import TUNED
 from jumok.comparison.publish import parameter_counts
 from jumok.config import ARCHS, Arch
+from jumok.decoding.translator import load
 from jumok.seals import sealed
 from jumok.server.runs.evals import parse
 
@@ -205,3 +206,12 @@ def test_time_or_another_seed(tmp_path: Path) -> None:
     assert timed.request.budget == Budget("time", 5.0)
     assert [entry.name for entry in timed.entries] == list(ARCHS)
     assert {entry.seed for entry in timed.entries} == {7}
+
+
+def test_the_one_with_attention_shows_where_it_looked() -> None:
+    text, nothing = look_inside(load("demo/rnn", "cpu"), "5. März 2024")
+    assert (text, nothing) == ("2024-03-05", None)
+    text, found = look_inside(load("demo/luong", "cpu"), "5. März 2024")
+    assert found is not None
+    assert "".join(found.target[:-1]).strip() == text == "2024-03-05"
+    assert "".join(found.source[:-1]).strip() == "5. März 2024"

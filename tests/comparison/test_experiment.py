@@ -190,6 +190,20 @@ def test_test_sources_that_training_has_seen_are_told(
     assert experiment.notes == ("1 of the 2 test sources are training sources, too",)
 
 
+def test_validation_pairs_of_their_own_may_be_training_pairs_too(corpus: Path) -> None:
+    """Those that were held out are not, so nothing is counted."""
+    lines = (corpus / "train.src").read_text().splitlines()
+    (corpus / "own.src").write_text(f"{lines[3]}\n12\n")
+    (corpus / "own.tgt").write_text("1\n21\n")
+    files = {
+        f"data__valid_{side}": str(corpus / f"own.{end}")
+        for side, end in (("source", "src"), ("target", "tgt"))
+    }
+    first, second = open_experiment(tiny_request(corpus, **files)).notes
+    assert first.startswith("no test files are given: ")
+    assert second == "1 of the 2 test sources are training sources, too"
+
+
 def test_settings_that_suit_the_data_give_way_to_a_short_budget(
     comparison_request: ComparisonRequest, monkeypatch: Any
 ) -> None:

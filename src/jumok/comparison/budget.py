@@ -101,7 +101,7 @@ def closest(models: Iterable[ModelConfig], target: int, tokenizers: Tokenizers) 
     for model in models:
         off = abs(count(model, tokenizers) - target)
         if best is not None and off > distance:
-            break
+            return best
         best, distance = model, off
     assert best is not None
     return best
