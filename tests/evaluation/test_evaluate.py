@@ -309,6 +309,14 @@ def test_without_a_model_mistakes_are_told_and_no_one_is_blamed() -> None:
     ]
 
 
+def test_lines_that_no_search_is_known_of_are_judged_with_the_penalty_one(dictionary: Dictionary) -> None:
+    """-1 bit over the penalty of 2 tokens against -60 over that of 61: twice the penalty would turn it."""
+    found = score_texts(["one"], [" ".join("a" * 60)], ["eins"], bootstrap=0)
+    asked = with_mistakes(found, dictionary).mistakes  # type: ignore[arg-type]
+    assert asked is not None
+    assert asked.causes == {"model": 1}
+
+
 def test_whose_fault_it_is_depends_on_the_penalty_that_the_search_had(dictionary: Dictionary) -> None:
     """The dictionary finds a text of n words n bits: -1 against -2 over the penalty of three tokens."""
     sources, references = ["eins", "drei"], ["one", "a b"]
