@@ -15,10 +15,12 @@ from jumok.explain.tensors import (
     TensorStore,
     atlas,
     check_need,
+    exact_names,
     heads_of,
     names_of,
     pack,
     parse_need,
+    read_tensor,
     unpack,
 )
 
@@ -49,6 +51,38 @@ def test_other_needs_are_refused_with_an_example(need: str) -> None:
         parse_need(need)
     assert caught.value.code == "bad_parameter"
     assert "cross.weights:2.3" in caught.value.hint
+
+
+def test_what_names_no_tensor_is_quoted_in_short() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_need("x" * 81)
+    assert caught.value.message == f"'{'x' * 80}' names no tensor"
+
+
+def test_exact_numbers_are_those_of_all_heads_or_of_some() -> None:
+    """`out` joins the heads of a layer, so it comes once for each layer, after them."""
+    assert exact_names(MANIFEST, "cross", None) == ["cross.q", "cross.weights", "cross.out"]
+    assert exact_names(MANIFEST, "cross", [(1, 2), (0, 0), (1, 0), (5, 0)]) == [
+        *("cross.q:1.2", "cross.weights:1.2", "cross.q:0.0", "cross.weights:0.0"),
+        *("cross.q:1.0", "cross.weights:1.0", "cross.out:0", "cross.out:1"),
+    ]
+    assert exact_names(MANIFEST, "cross", []) == []
+
+
+def test_whole_tensors_are_read_whole_by_layer_and_by_head() -> None:
+    q, out = np.arange(48.0).reshape(2, 3, 4, 2), np.arange(40.0).reshape(2, 4, 5)
+    weights = np.full((2, 3, 4, 5), 0.25)
+    store = TensorStore({"cross.q": q, "cross.out": out, "cross.weights": weights})
+    for need, found in {
+        "cross.q": q,
+        "cross.q:1": q[1],
+        "cross.q:1.2": q[1, 2],
+        "cross.out:1": out[1],
+        "cross.out:1.2": out[1],  # of all heads
+        "cross.atlas:0.1": np.full((4, 5), 130),
+    }.items():
+        np.testing.assert_array_equal(read_tensor(store, check_need(parse_need(need), MANIFEST)), found)
+    assert store.nbytes == 8 * (48 + 40 + 120)
 
 
 def test_names_depend_on_the_model() -> None:
