@@ -1,4 +1,6 @@
 import ctypes
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +9,18 @@ import torch
 from tests.decoding.conftest import COPYING, TINY, untrained
 
 from jumok.checkpoint.model import save_model
+from jumok.decoding import opening
 from jumok.decoding.engines import NativeEngine
-from jumok.decoding.opening import ENGINES, check_engine, gpu_seen, open_engine
+from jumok.decoding.opening import (
+    ENGINES,
+    NotNative,
+    check_device,
+    check_engine,
+    gpu_seen,
+    open_best,
+    open_engine,
+    open_torch,
+)
 from jumok.decoding.torch_engine import TorchEngine
 from jumok.decoding.translator import Translator, load
 from jumok.errors import ConfigError, ModelError
@@ -47,7 +59,9 @@ def test_auto_on_a_cpu_is_native(folder: Path) -> None:
 
 
 def test_torch_if_it_is_asked_for(folder: Path) -> None:
+    torch.backends.cuda.enable_cudnn_sdp(enabled=True)
     engine = open_engine(folder, "cpu", "torch")
+    assert not torch.backends.cuda.cudnn_sdp_enabled()  # it plans anew for every step
     assert isinstance(engine, TorchEngine)
     assert engine.to_torch() is engine
     assert load(folder, "cpu", engine="torch").engine == {"name": "torch", "type": "float32", "level": "cpu"}
@@ -148,6 +162,144 @@ def test_devices_and_engines_that_do_not_go_together(folder: Path) -> None:
         open_engine(folder, engine="tpu")
     with pytest.raises(ConfigError, match="device 'abacus' is not available"):
         open_engine(folder, "abacus")
+
+
+class Machine:
+    """What there is on some machine, and what was opened on it."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, torch: bool, gpu: bool, library: bool = True) -> None:
+        self.notes, self.refusal = list[str](), ""
+        patch.setattr(opening, "has_torch", lambda: torch)
+        patch.setattr(opening, "gpu_seen", lambda: gpu)
+        patch.setattr(opening, "available", lambda: library)
+        patch.setattr(opening, "why_not", lambda: "no compiler")
+        patch.setattr(opening, "check_device", lambda name: name or ("cuda" if gpu else "cpu"))
+        patch.setattr(opening, "open_torch", lambda path, device: f"torch on {device}")
+        patch.setattr(opening, "open_native", self.open_native)
+
+    def open_native(self, path: str, note: Callable[[str], None]) -> str:
+        if not self.refusal:
+            return "native"
+        error = NotNative("the native engine has none")
+        error.what = self.refusal.strip()
+        raise error
+
+    def open(self, device: str | None = None) -> object:
+        return open_best("folder", device, self.notes.append)
+
+
+@pytest.mark.parametrize(
+    ("torch", "gpu", "device", "opened"),
+    [
+        (False, False, None, "native"),
+        (True, False, None, "native"),
+        (False, True, None, "native"),
+        (True, True, None, "torch on None"),
+        (True, True, "cpu", "native"),
+        (True, True, "cpu:0", "native"),
+        (True, True, "cuda:1", "torch on cuda:1"),
+    ],
+)
+def test_the_best_engine_is_torch_where_torch_has_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, *, torch: bool, gpu: bool, device: str | None, opened: str
+) -> None:
+    machine = Machine(monkeypatch, torch=torch, gpu=gpu)
+    assert (machine.open(device), machine.notes) == (opened, [])
+
+
+def test_without_a_library_and_without_torch_nothing_can_compute(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(monkeypatch, torch=True, gpu=False, library=False)
+    assert machine.open() == "torch on cpu"
+    assert machine.notes == ["torch is used, not the native engine: no compiler"]
+    with pytest.raises(ConfigError) as caught:
+        Machine(monkeypatch, torch=False, gpu=False, library=False).open()
+    assert str(caught.value) == (
+        "no engine can run a model: native is not available here (no compiler), and torch is not there\n  "
+        "install the wheel for this machine, or build with a C compiler, or pip install 'jumok[train]'"
+    )
+    assert caught.value.code == "no_engine"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "notes", "needs"),
+    [
+        (" ", ["torch is used: the native engine has none"], "folder needs PyTorch"),
+        ("a model that copies", [], "a model that copies needs PyTorch"),
+    ],
+)
+def test_what_the_native_engine_has_not_is_torchs(
+    monkeypatch: pytest.MonkeyPatch, refusal: str, notes: list[str], needs: str
+) -> None:
+    machine = Machine(monkeypatch, torch=True, gpu=False)
+    machine.refusal = refusal
+    assert (machine.open(), machine.notes) == ("torch on cpu", notes)
+    machine = Machine(monkeypatch, torch=False, gpu=False)
+    machine.refusal = refusal
+    with pytest.raises(ConfigError, match=f"^{needs}\n"):
+        machine.open()
+
+
+def test_devices_need_torch_but_for_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list[tuple[str | None, str]]()
+    for cuda, names in ((False, (None, "cpu:0")), (True, (None, "cuda:1", "cpu"))):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda cuda=cuda: cuda)
+        found += [(name, check_device(name)) for name in names]
+        with pytest.raises(ConfigError, match="device 'abacus' is not available") as caught:
+            check_device("abacus")
+        assert caught.value.hint == ("choose cpu or cuda" if cuda else "this machine has: cpu")
+    assert found == [(None, "cpu"), ("cpu:0", "cpu:0"), (None, "cuda"), ("cuda:1", "cuda:1"), ("cpu", "cpu")]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match="device 'cuda' is not available"):
+        check_device("cuda")
+    monkeypatch.setattr(opening, "has_torch", lambda: False)
+    assert check_device("cpu") == "cpu"
+    with pytest.raises(ConfigError, match="device 'cuda' needs PyTorch"):
+        check_device("cuda")
+    with pytest.raises(ConfigError, match="the torch engine needs PyTorch"):
+        open_torch("folder", "cpu")
+
+
+@pytest.mark.parametrize(
+    ("init", "asked", "count", "seen"),
+    [(0, 0, 1, True), (0, 0, 0, False), (0, 0, None, False), (0, 3, 1, False), (100, 0, 1, False)],
+)
+@pytest.mark.parametrize(("platform", "library"), [("linux", "libcuda.so.1"), ("win32", "nvcuda.dll")])
+def test_the_driver_counts_the_gpus(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    init: int,
+    asked: int,
+    count: int | None,
+    seen: bool,
+    platform: str,
+    library: str,
+) -> None:
+    class Driver:
+        def __init__(self, name: str) -> None:
+            assert name == library
+
+        def cuInit(self, flags: int) -> int:  # noqa: N802  as the driver calls it
+            return init or flags
+
+        def cuDeviceGetCount(self, found: object) -> int:  # noqa: N802
+            if count is not None:
+                found._obj.value = count  # type: ignore[attr-defined]
+            return asked
+
+    monkeypatch.setattr(ctypes, "CDLL", Driver)
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(Path, "exists", lambda path: False)
+    assert gpu_seen.__wrapped__() is seen
+
+
+def test_a_machine_without_a_driver_has_no_gpu_unless_it_is_amds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise OSError(name)
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    for there in (False, True):
+        monkeypatch.setattr(Path, "exists", lambda path, there=there: there and path == Path("/dev/kfd"))
+        assert gpu_seen.__wrapped__() is there
 
 
 def test_a_gpu_is_seen_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
