@@ -11,7 +11,7 @@ from tests.formats.office import open_document
 
 from jumok.errors import DataError
 from jumok.formats.inline import render
-from jumok.formats.opendocument import OdpFormat, OdsFormat, OdtFormat, spacing
+from jumok.formats.opendocument import OdpFormat, OdsFormat, OdtFormat, spacing, with_language
 from jumok.formats.segments import Languages, MarkedText, Tag
 
 
@@ -32,6 +32,33 @@ def test_spans_are_tags_and_equal_neighbours_are_one(tmp_path: Path) -> None:
 def test_white_space_is_elements(tmp_path: Path) -> None:
     found = paragraph(tmp_path, ' a\n  b<text:s/><text:s text:c="2"/>c<text:tab/>d<text:line-break/> e')
     assert found.text == "a b   c\td\ne"
+    assert paragraph(tmp_path, "a<text:line-break/> b <text:tab/> c").text == "a\nb \t c"
+    assert paragraph(tmp_path, 'a<text:s text:c="1001"/>b').text == "a" + " " * 1000 + "b"
+    for text, raw in (
+        ("a \t  b", 'a <t:tab/> <t:s t:c="1"/>b'),
+        ("a\n b", 'a<t:line-break/><t:s t:c="1"/>b'),
+        ("  a  \n", '<t:s t:c="2"/>a <t:s t:c="1"/><t:line-break/>'),
+        ("a <b>\xa0", "a &lt;b&gt;\xa0"),
+    ):
+        assert spacing("t:")(text) == raw
+
+
+def test_texts_and_where_they_stand(tmp_path: Path) -> None:
+    note = "<text:note><text:note-body><text:p>Same</text:p></text:note-body></text:note>"
+    header = "<style:header><text:p>12</text:p><text:p>Top</text:p></style:header>"
+    path = open_document(
+        tmp_path / "a.odt", f"<text:p/><text:p>One{note}two{note}</text:p><text:h>Three</text:h>", header
+    )
+    assert [(one.source.text, one.where) for one in segments(OdtFormat(), path)] == [
+        ("Same", "content.xml, paragraph 2, inside"),
+        ("Same", "content.xml, paragraph 2, inside"),
+        ("Onetwo", "content.xml, paragraph 2"),
+        ("Three", "content.xml, paragraph 3"),
+        ("Top", "styles.xml, paragraph 2"),
+    ]
+    new = capitals_of(check_laws(OdtFormat(), path)).decode()
+    other = note.replace("Same", "SAME")
+    assert f"<text:p/><text:p>ONE{other}TWO{other}</text:p><text:h>THREE</text:h>" in new
 
 
 @given(st.text(st.sampled_from(" ab\t\n<")).filter(str.strip))
@@ -139,3 +166,35 @@ def test_a_list_of_parts_with_an_unknown_prefix_is_no_obstacle(tmp_path: Path) -
     """As old templates of LibreOffice have it."""
     path = open_document(tmp_path / "a.ott", "<text:p>Words</text:p>", manifest="<loext:x/>")
     assert texts(OdtFormat(), path) == ["Words"]
+
+
+@pytest.mark.parametrize(
+    ("target", "raw", "expected"),
+    [
+        ("en", 'fo:language="de" fo:country="DE"', 'fo:language="en" fo:country="none"'),
+        ("en-US", 'fo:language="de" fo:country="DE"', 'fo:language="en" fo:country="US"'),
+        ("en", 'fo:language="zxx" fo:country="none"', 'fo:language="zxx" fo:country="none"'),
+        ("en", 'style:language-asian="ja"', 'style:language-asian="ja"'),
+        ("ja", 'style:language-asian="zh" style:country-asian="CN"',
+         'style:language-asian="ja" style:country-asian="none"'),
+        ("ar", 'style:language-complex="hi" fo:language="a"', 'style:language-complex="ar" fo:language="a"'),
+        ("", 'fo:language="de"', 'fo:language="de"'),
+    ],
+)  # fmt: skip
+def test_what_a_formatting_says_of_the_language(target: str, raw: str, expected: str) -> None:
+    assert with_language(f"<s {raw}/>", target) == f"<s {expected}/>"
+
+
+def test_which_cells_stay(tmp_path: Path) -> None:
+    kinds = {
+        "": "none",
+        'office:value-type="string"': "text",
+        'office:value-type="date"': "date",
+        'office:string-value="x"': "other",
+        'table:formula="x"': "formula",
+    }
+    cell = "<table:{0} {1}><text:p>{0} {2}</text:p></table:{0}>"
+    names = ("table-cell", "covered-table-cell")
+    cells = "".join(cell.format(name, kind, word) for name in names for kind, word in kinds.items())
+    path = open_document(tmp_path / "a.ods", cells, kind="spreadsheet")
+    assert texts(OdsFormat(), path) == [f"{name} {word}" for name in names for word in ("none", "text")]

@@ -76,7 +76,9 @@ def test_what_unpacks_to_too_much_is_refused_before(tmp_path: Path, monkeypatch:
         Package(path)
 
 
-def test_parts_over_one_another_are_refused_by_their_sum(tmp_path: Path) -> None:
+def test_parts_over_one_another_are_refused_by_their_sum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A hundred names for the same bytes: a bomb whose every part is harmless."""
     path = packed(tmp_path / "a.zip", {"a": b"\0" * (1 << 20)})
     data = path.read_bytes()
@@ -87,6 +89,9 @@ def test_parts_over_one_another_are_refused_by_their_sum(tmp_path: Path) -> None
     tail = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 100, 100, len(entries), begin, 0)
     path.write_bytes(data[:begin] + entries + tail)
     with pytest.raises(DataError, match="unpack to 104,857,600 bytes out of"):
+        Package(path)
+    monkeypatch.setattr(module, "MOST_RATIO", 2000)  # more than of each part by itself
+    with pytest.raises(DataError, match="unpack to 104,857,600 bytes out of .*more than 2000 times"):
         Package(path)
 
 
@@ -147,3 +152,72 @@ def test_a_damaged_part_is_named(tmp_path: Path) -> None:
     path.write_bytes(data.replace(b"PK\x03\x04", b"PK\x03\x05", 1))
     with Package(path) as package, pytest.raises(DataError, match="zip is damaged: .*\n.*part word/a.xml"):
         package.open("word/a.xml")
+
+
+def listed(monkeypatch: pytest.MonkeyPatch, sizes: list[tuple[int, int]]) -> None:
+    """Zip files say that their parts have these sizes, unpacked and packed; of one size, the same name."""
+    entries = {}
+    for unpacked, packed in dict.fromkeys(sizes):
+        entries[unpacked, packed] = entry = zipfile.ZipInfo(f"part{unpacked}")
+        entry.file_size, entry.compress_size = unpacked, packed
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda _: [entries[size] for size in sizes])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ([(64 << 20, 1)], ""),
+        ([(64 << 20, 1), (1, 1)], "would unpack to 67,108,865 bytes out of 2: more than 200 times as much"),
+        ([(4 << 30, 4 << 30)], ""),
+        (
+            [(4 << 30, 4 << 30), (1, 1)],
+            "would unpack to 2 parts of 4,294,967,297 bytes; at most 4,294,967,296 are read",
+        ),
+        ([(0, 0)] * 100_000, "two parts have one name"),
+        ([(0, 0)] * 100_001, "would unpack to 100,001 parts of 0 bytes"),
+    ],
+    ids=["64 MiB", "more", "4 GiB", "more than that", "100,000", "one more"],
+)
+def test_limits_of_what_is_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: list[tuple[int, int]], message: str
+) -> None:
+    path = packed(tmp_path / "a.zip", {"a": b"x"})
+    if sizes[0][0] == 4 << 30:  # though the file is small
+        monkeypatch.setattr(module, "MOST_RATIO", 1 << 40)
+    listed(monkeypatch, sizes)
+    if message:
+        with pytest.raises(DataError, match=message):
+            Package(path)
+    else:
+        with Package(path) as package:
+            assert package.where("b") == f"{path}, part b"
+
+
+def test_just_as_many_times_as_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FREE_OF_RATIO", 0)
+    path = packed(tmp_path / "a.zip", {"a": b"x"})
+    listed(monkeypatch, [(2_000, 10)])
+    with Package(path):
+        listed(monkeypatch, [(2_001, 10)])
+    with pytest.raises(DataError, match="2,001 bytes out of 10: more than 200 times"):
+        Package(path)
+
+
+def test_the_mark_of_a_password_is_looked_for_in_a_mib(tmp_path: Path) -> None:
+    mark = "EncryptedPackage".encode("utf-16-le")
+    for more, message in ((0, "protected by a password"), (1, "a document of Office 97 to 2003")):
+        path = tmp_path / "a.docx"
+        path.write_bytes(module.OLD_OFFICE + bytes((1 << 20) - len(mark) + more) + mark)
+        with pytest.raises(DataError, match=message):
+            Package(path)
+
+
+def test_what_other_programs_noted_beside_a_part_is_not_copied(tmp_path: Path) -> None:
+    entry = zipfile.ZipInfo("a")
+    entry.extra = b"\x55\x54\x05\x00\x01abcd"
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr(entry, b"x")
+    out = io.BytesIO()
+    write_package(tmp_path / "a.zip", out, iter(()), lambda _: {})
+    with zipfile.ZipFile(tmp_path / "a.zip") as old, zipfile.ZipFile(out) as new:
+        assert (old.getinfo("a").extra, new.getinfo("a").extra) == (entry.extra, b"")

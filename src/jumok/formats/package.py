@@ -76,7 +76,6 @@ class Package:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.zip.close()
         self._file.close()
 
     @property
