@@ -128,7 +128,10 @@ def test_learned_positions_end_where_their_table_ends() -> None:
         positions="learned",
         max_positions=20,
     )
-    assert measure_growth(built(config), config, V, lengths=(8, 16, 32))["lengths"] == [8, 16]
+    model = built(config)
+    assert measure_growth(model, config, V, lengths=(8, 16, 32))["lengths"] == [8, 16]
+    assert measure_growth(model, config, V, lengths=(8, 20, 32))["lengths"] == [8, 20]
+    assert measure_growth(model, config, V, lengths=(8, 21, 32)) is None  # one length shows no growth
 
 
 def test_the_exponent_of_a_power() -> None:

@@ -59,8 +59,14 @@ def test_a_written_token_could_look_at_those_before_it() -> None:
 
 
 def test_attention_of_a_model(luong: Translator) -> None:
-    found = measure_attention(luong, [*PAIRS, ("", "")])
+    told: list[tuple[str, int, int | None]] = []
+    found = measure_attention(
+        luong, [*PAIRS, ("", "")], lambda what, done, total: told.append((what, done, total))
+    )
     assert found is not None
+    assert {(what, total) for what, _, total in told} == {("attention", 3)}
+    assert [done for _, done, _ in told] == sorted({done for _, done, _ in told})
+    assert told[-1] == ("attention", 3, 3)
     assert found["sentences"] == 3
     assert list(found["kinds"]) == ["cross"]
     cross = found["kinds"]["cross"]

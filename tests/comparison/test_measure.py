@@ -150,6 +150,36 @@ def test_of_two_times_the_slow_one_lies_between_them(monkeypatch: pytest.MonkeyP
     assert (told["sentences_per_s"], told["target_tokens_per_s"]) == (1.0, 2.0)
 
 
+@pytest.mark.parametrize(
+    ("options", "asked"),
+    [
+        ({}, {"attention": 100, "influence": 24, "growth": (16, 32, 64, 128, 256, 512)}),
+        ({"focus": False}, {"attention": None, "influence": None, "growth": (16, 32, 64, 128, 256, 512)}),
+        ({"growth": False}, {"attention": 100, "influence": 24, "growth": None}),
+    ],
+)
+def test_some_of_the_sentences_are_looked_into(
+    options: dict[str, bool], asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spread over the test, each with what was made of it."""
+    seen: list[Any] = []
+
+    def count(translator: object, pairs: list[tuple[str, str]], progress: object) -> int:
+        seen.append(pairs[1])
+        return len(pairs)
+
+    monkeypatch.setattr(measure, "measure_attention", count)
+    monkeypatch.setattr(measure, "measure_influence", count)
+    monkeypatch.setattr(measure, "measure_growth", lambda *given, lengths, progress: lengths)
+    found: Any = SimpleNamespace(
+        sources=[f"s{n}" for n in range(240)], hypotheses=[f"h{n}" for n in range(240)]
+    )
+    tokenizers = SimpleNamespace(pictures=None, target=SimpleNamespace(size=9))
+    translator: Any = SimpleNamespace(tokenizers=tokenizers, model=None, config=SimpleNamespace(model=None))
+    assert measure.insights(translator, found, MeasureOptions(**options), lambda *said: None) == asked
+    assert seen == ([("s2", "h2"), ("s10", "h10")] if asked["attention"] else [])
+
+
 def test_thirty_are_translated_alone_and_sixty_four_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spread over the test; one before them wakes what sleeps. Of one alone all times are its own."""
     asked: list[Any] = []

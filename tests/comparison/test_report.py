@@ -50,10 +50,17 @@ def test_a_report_of_plain_entries_and_an_ablation(tmp_path: Path) -> None:
     assert [one["name"] for one in report["entries"]] == [one.name for one in entries]
     assert [one["group"] for one in report["entries"]] == ["plain"] * 3 + ["no-scale"]
     assert report["entries"][3]["changes"] == {"model.scaled": False}
-    assert report["metric"]["name"] == "exact"
-    assert not report["metric"]["lower_is_better"]
-    assert report["metric"]["signature"].startswith("nrefs:1|")
-    assert report["budget"]["spread"] == 0
+    signature = report["entries"][0]["quality"]["metrics"]["exact"]["signature"]
+    assert signature.startswith("nrefs:1|")
+    assert report["metric"] == {
+        "name": "exact",
+        "label": "exact",
+        "lower_is_better": False,
+        "signature": signature,
+    }
+    assert report["budget"] == {**FACTS["budget"], "spread": 0.0}
+    told = ("title", "made", "version", "command", "data", "machine")
+    assert {name: report[name] for name in told} == {name: FACTS[name] for name in told}
     pairs = [(pair["before"], pair["after"]) for pair in report["pairs"]]
     assert pairs == [("rnn", "luong"), ("luong", "transformer"), ("transformer", "transformer no-scale")]
     for pair in report["pairs"]:
