@@ -23,31 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import torch
-
-from jumok.checkpoint.model import save_model
-from jumok.config import DecodingConfig, RunConfig, TextConfig, TransformerConfig
-from jumok.data.builtin import builtin_corpus
-from jumok.models.build import build_model
-from jumok.presets import TRANSFORMERS
-from jumok.text.tokenizer import Tokenizers, train_tokenizer
+from random_models import make_model
 
 SHORT, LONG = 8, 200  # new tokens
-
-
-def make_model(folder: Path, preset: str) -> list[str]:
-    """A model of this size with random weights and a real vocabulary; sentences to send to it."""
-    pairs = list(builtin_corpus("homeassistant-ko-en", "train").pairs())
-    text = TextConfig(vocabulary=8000)
-    tokenizer = train_tokenizer((line for pair in pairs for line in pair), text)
-    config = RunConfig(
-        model=TransformerConfig(**TRANSFORMERS[preset]), text=text, decoding=DecodingConfig(max_len=512)
-    )
-    torch.manual_seed(0)
-    model = build_model(config.model, tokenizer.size, tokenizer.size, shared=True)
-    weights = {name: weight.detach() for name, weight in model.named_parameters()}
-    save_model(folder, weights, config, Tokenizers(tokenizer, tokenizer), {})
-    return [source for source, _ in pairs if 10 <= len(source) <= 60]
 
 
 def start(folder: Path, threads: int = 0) -> tuple[subprocess.Popen[str], str]:

@@ -1,10 +1,12 @@
 """A server under load for a long time: nothing mixed, lost or doubled, memory flat, refusals clear.
 
     python benchmarks/soak.py --minutes 60 --requests 1000000 --json benchmarks/soak.json
+    python benchmarks/soak.py --size small --minutes 20 --json benchmarks/soak_small.json
     python benchmarks/soak.py --smoke       a few seconds of everything
 
-A real `jumok serve` has the three bundled models. Clients ask in many ways (greedy, beams, draws, several
-texts, streams, scores), leave in the middle, read slowly or not at all. Every answer is compared with one
+A real `jumok serve` has the three bundled models, which are tiny, or with --size three of a usual size, with
+random weights and answers of 6 to 20 tokens. Clients ask in many ways (greedy, beams, draws, several texts,
+streams, scores), leave in the middle, read slowly or not at all. Every answer is compared with one
 that was known before. A round is: find the rate that the server can answer (`capacity`), send 70 % of it for
 a while, then three times of it, then watch how soon a request is answered as usual. In the middle a served
 folder is replaced on disk, and the server is stopped with requests in flight and started anew.
@@ -66,8 +68,14 @@ class Tally:
     kinds: Counter[str] = field(default_factory=Counter)
 
 
-def questions(models: dict[str, Translator], texts: Sequence[str]) -> list[Question]:
-    """Requests of every kind to every model, with answers from the same models in this process."""
+def questions(
+    models: dict[str, Translator], texts: Sequence[str], lengths: Sequence[int] = ()
+) -> list[Question]:
+    """Requests of every kind to every model, with answers from the same models in this process.
+
+    With `lengths` each asks for an answer of one of them: random weights find no end.
+    """
+    bounds: list[dict[str, Any]] = [{"min_len": n - 1, "max_len": n} for n in lengths] or [{}]
     ways: list[tuple[str, dict[str, Any]]] = [
         *[("greedy", {"beam": 1})] * 11,
         *[("beam", {"beam": 4})] * 4,
@@ -80,18 +88,21 @@ def questions(models: dict[str, Translator], texts: Sequence[str]) -> list[Quest
     for number, (name, model) in enumerate(models.items()):
         for way, (kind, options) in enumerate(ways):
             some = texts[(number + way) % 7 :: 7]
-            answers = [one.text for one in model.translate(list(some), **options)]
-            for text, answer in zip(some, answers, strict=True):
-                body = {"model": name, "texts": [text], **options}
-                found.append(Question(kind, "/v1/translate", dump(body), (answer,)))
-        many = texts[number :: len(texts) // 8][:8]
-        answer = tuple(one.text for one in model.translate(many, beam=2))
+            for at, bound in enumerate(bounds):
+                part, asked = some[at :: len(bounds)], {**options, **bound}
+                answers = [one.text for one in model.translate(part, **asked)]
+                for text, answer in zip(part, answers, strict=True):
+                    body = {"model": name, "texts": [text], **asked}
+                    found.append(Question(kind, "/v1/translate", dump(body), (answer,)))
+        many, asked = texts[number :: len(texts) // 8][:8], {"beam": 2, **bounds[-1]}
+        answer = tuple(one.text for one in model.translate(many, **asked))
         found += [
-            Question("texts", "/v1/translate", dump({"model": name, "texts": many, "beam": 2}), answer)
+            Question("texts", "/v1/translate", dump({"model": name, "texts": many, **asked}), answer)
         ] * 40
-        for text in texts[number::9]:
-            [best] = model.translate([text], beam=2)
-            body = {"model": name, "text": text, "beam": 2}
+        for at, text in enumerate(texts[number::9]):
+            asked = {"beam": 2, **bounds[at % len(bounds)]}
+            [best] = model.translate([text], **asked)
+            body = {"model": name, "text": text, **asked}
             found.append(Question("stream", "/v1/translate/stream", dump(body), (best.text,)))
             [score] = model.score([text], [best.text])
             body = {"model": name, "sources": [text], "targets": [best.text]}
@@ -338,15 +349,25 @@ def memory_of(samples: Sequence[int]) -> dict[str, float]:
     }
 
 
+def models_of(size: str, folder: Path) -> tuple[dict[str, Path], list[str], Sequence[int]]:
+    """Copies of the bundled models, or models of a size; sentences to send, and how long answers are made."""
+    folders = {name: folder / name for name in bundled()}
+    if not size:
+        for name, path in bundled().items():
+            shutil.copytree(path, folders[name])
+        dates = builtin_corpus("dates", "test").pairs()
+        return folders, list(dict.fromkeys(source for source, _ in dates)), ()
+    from random_models import make_model  # needs PyTorch
+
+    [texts, *_] = [make_model(path, size, name) for name, path in folders.items()]
+    return folders, list(dict.fromkeys(texts)), (6, 9, 13, 20)
+
+
 async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     chance = random.Random(11)
-    folders = {name: folder / name for name in bundled()}
-    for name, path in bundled().items():
-        shutil.copytree(path, folders[name])
-    texts = list(dict.fromkeys(source for source, _ in builtin_corpus("dates", "test").pairs()))[
-        : arguments.texts
-    ]
-    asked = questions({name: load(path, device="cpu") for name, path in folders.items()}, texts)
+    folders, texts, lengths = models_of(arguments.size, folder)
+    loaded = {name: load(path, device="cpu") for name, path in folders.items()}
+    asked = questions(loaded, texts[: arguments.texts], lengths)
     began, rounds, memories, total = (
         time.monotonic(),
         list[dict[str, Any]](),
@@ -445,7 +466,8 @@ def reading(
     seen |= {"wrong_count": len(total.wrong), "lost_count": len(total.lost)}
     return {
         "about": {
-            "command": f"benchmarks/soak.py --minutes {arguments.minutes:g} --round {arguments.round:g}",
+            "command": f"benchmarks/soak.py --minutes {arguments.minutes:g} --round {arguments.round:g}"
+            + f" --size {arguments.size}" * bool(arguments.size),
             "versions": {"jumok": __version__, "python": platform.python_version()},
             "cores": os.cpu_count(),
             "load_average": [round(one, 1) for one in os.getloadavg()],
@@ -468,6 +490,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--requests", type=int, default=1_000_000)
     parser.add_argument("--round", type=float, default=60, help="Seconds of one round.")
+    parser.add_argument("--size", default="", help="Of models with random weights: tiny, small, base, …")
     parser.add_argument("--texts", type=int, default=200, help="Different texts.")
     parser.add_argument("--json", type=Path, help="Write the reading here.")
     parser.add_argument("--smoke", action="store_true", help="A few seconds.")
