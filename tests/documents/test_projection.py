@@ -156,6 +156,11 @@ def test_a_tag_whose_words_have_no_link_goes_to_its_neighbour_and_is_a_guess() -
     assert [tag.open for tag in found.guesses] == ["<i>"]
 
 
+def test_the_nearest_neighbour_may_stand_on_the_left() -> None:
+    links = [link((0, 2), (0, 2)), link((12, 14), (6, 8))]
+    assert render(project(parse("ab <i>cd</i> ef gh ij"), "uv wx yz", links).target) == "<i>uv</i> wx yz"
+
+
 def test_more_tags_than_words_leave_some_without_text() -> None:
     found = project(parse("<a>eins</a> <b>zwei</b> <i>drei</i>"), "one", ())
     assert sorted(tag.end - tag.begin for tag in found.target.tags) == [0, 0, 3]
