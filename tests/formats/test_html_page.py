@@ -101,12 +101,30 @@ def test_texts_and_where_they_stand(tmp_path: Path) -> None:
         ("eins<br> <b>&nbsp;</b>zwei", ["eins", "\xa0zwei"]),
         ("eins<br>\n<b>zwei", ["eins zwei"]),
         ("eins<br>2 zwei", ["eins", "2 zwei"]),
+        ("eins<br>2a zwei", ["eins", "2a zwei"]),
+        ("eins<br>zWEI", ["eins zWEI"]),
         ("eins<br>", ["eins"]),
         ("Eins<p>zwei<br>drei", ["Eins", "zwei drei"]),
     ],
 )
 def test_a_line_goes_on_with_a_small_letter_that_is_near(tmp_path: Path, text: str, found: list[str]) -> None:
     assert texts(FORMAT, page(tmp_path, text)) == found
+
+
+def test_attributes_that_are_empty_or_not_there_are_no_texts(tmp_path: Path) -> None:
+    path = page(tmp_path, '<img alt=""><meta name="description"><input type=submit><p title=" ">x</p>')
+    assert texts(FORMAT, path) == ["x"]
+
+
+def test_a_tag_that_has_no_end_inside_another_is_a_point(tmp_path: Path) -> None:
+    (found,) = FORMAT.read(page(tmp_path, "x <b>a <i>c <u>d</b> e</i> <u>f</u>"))
+    assert [(tag.begin, tag.end, tag.open, tag.close) for tag in found.source.tags] == [
+        (2, 7, "<b>", "</b>"),
+        (4, 4, "<i>", ""),
+        (6, 6, "<u>", ""),
+        (9, 9, "</i>", ""),
+        (10, 11, "<u>", "</u>"),
+    ]
 
 
 def test_what_is_one_thing_is_one_point_with_all_that_is_inside(tmp_path: Path) -> None:
