@@ -224,6 +224,16 @@ def test_quotation_marks_stay_on_their_side_of_a_tag() -> None:
         assert render(project(parse(source), "He said “Hello” loudly", links).target) == target
 
 
+def test_two_marks_at_the_end_of_a_tag_are_looked_at_one_by_one() -> None:
+    links = [link((0, 2), (0, 2)), link((0, 3), (2, 3)), link((0, 3), (3, 4)), link((5, 7), (5, 7))]
+    for source, target in (
+        ("<b>ab.“</b> cd", "<b>uv.”</b> wx"),
+        ("<b>ab.</b>“ cd", "<b>uv.</b>” wx"),
+        ("<b>ab</b>.“ cd", "<b>uv</b>.” wx"),
+    ):
+        assert render(project(parse(source), "uv.” wx", links).target) == target
+
+
 def test_a_tag_whose_word_became_a_mark_is_around_that() -> None:
     source = parse("Das <b>gilt</b> hier")
     found = project(
