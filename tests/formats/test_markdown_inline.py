@@ -114,6 +114,15 @@ def test_addresses_and_marks_are_points_and_lines_are_runs() -> None:
     ]
 
 
+def test_html_in_html_is_pairs_and_a_mark_with_a_definition_is_a_point() -> None:
+    environment = {"references": {"^1": {"href": "u", "title": ""}}}
+    (token,) = MarkdownIt("commonmark").parseInline("<b>x <i>y</i></b> [^1] z", environment)
+    (run,) = inline_runs(token.content, token.children or [], environment, in_table=False)
+    assert run.marked == MarkedText(
+        "x y  z", (Tag(0, 3, "<b>", "</b>"), Tag(2, 3, "<i>", "</i>"), Tag(4, 4, "[^1]"))
+    )
+
+
 def test_a_run_is_written_with_its_tags_and_other_words_for_its_pictures() -> None:
     (token,) = MarkdownIt("commonmark").parseInline("a **b** [![c](d)](e) ![f](g)")
     (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)
