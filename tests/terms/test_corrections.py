@@ -224,7 +224,7 @@ def test_the_first_correction_is_completed_too(name: str, tmp_path: Path) -> Non
 
 def test_what_was_written_behind_a_correction_stays(tmp_path: Path) -> None:
     path, record = tmp_path / "a.tsv", "c\td\n"
-    for rest in (record, record + "e", record + "e\tf\n"):
+    for rest in (record, record + "e", record + "e\tf\n", "c\tde\n", "c\td,"):
         path.write_text(f"source\ttarget\n{rest}")
         (tmp_path / "a.tsv.lock").write_text(json.dumps({"place": 14, "record": record}))
         CorrectionFile(path).close()
