@@ -46,6 +46,7 @@ def test_a_page_without_answers_is_as_it_was_and_a_copy_has_the_same_tags(
         ("<p>\n  eins\n  zwei </p>", "<p>\n  EINS ZWEI </p>"),
         ("<p>&#13;\n\teins&#10; zwei &#32;\n</p>", "<p>&#13;\n\tEINS ZWEI &#32;\n</p>"),
         ("<li>a<li>b &amp; &lt;c", "<li>A<li>B &amp; &lt;C"),
+        ("<p>&#9;\"a\" 'b'&#32;</p>", "<p>&#9;\"A\" 'B'&#32;</p>"),
         ("<pre>nie</pre>ja", "<pre>nie</pre>JA"),
         ("<div translate=no>nie <p>nie</p></div>ja", "<div translate=no>nie <p>nie</p></div>JA"),
         ("<p class='x notranslate'>nie</p>", "<p class='x notranslate'>nie</p>"),
@@ -171,6 +172,12 @@ def test_encodings(tmp_path: Path) -> None:
     assert texts(FORMAT, path) == ["“Ja”"]
     path.write_bytes('<meta charset="euc-kr"><p>안녕</p>'.encode("euc-kr"))
     assert texts(FORMAT, path) == ["안녕"]
+    meta = b"<meta charset=koi8-r"
+    path.write_bytes(b" " * (2048 - len(meta)) + meta + b"><p>\xc1</p>")  # it ends with byte 2,048
+    assert texts(FORMAT, path) == ["а"]
+    path.write_bytes(b" " + path.read_bytes())
+    with pytest.raises(DataError, match="the file is not UTF-8: byte 0xc1"):
+        texts(FORMAT, path)
     path.write_bytes("<p>Grüße</p>".encode("latin-1"))
     with pytest.raises(DataError, match="the file is not UTF-8: byte 0xfc is no character\n.*line 1"):
         texts(FORMAT, path)
