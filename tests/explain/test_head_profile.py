@@ -49,6 +49,21 @@ def test_the_diagonal_goes_from_corner_to_corner(shape: tuple[int, int]) -> None
     assert label_of(head.tolist(), same=False) == "diagonal"
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        [[1, 0, 0], [0.5, 0.5, 0], [0, 1, 0], [0, 0.5, 0.5], [0, 0, 1]],
+        [[0.5, 0.5, 0, 0, 0], [0, 0.25, 0.5, 0.25, 0], [0, 0, 0, 0.5, 0.5]],
+    ],
+)
+def test_the_diagonal_is_as_wide_as_its_slope_and_no_narrower_than_a_key(head: list[list[float]]) -> None:
+    found = head_profile(np.array(head)[None, None], [False] * len(head[0]), causal=False, same=False)
+    assert found["diagonal"] == [[1.0]]
+    outside = np.roll(np.array(head), 1, axis=1)[None, None]
+    less = head_profile(outside, [False] * len(head[0]), causal=False, same=False)["diagonal"]
+    assert less[0][0] < 0.9
+
+
 def test_numbers_of_a_head_that_is_easy_to_count() -> None:
     weights = np.array([[0.5, 0.5, 0], [1, 0, 0], [0, 0.25, 0.75]])[None, None]
     found = head_profile(weights, [False, False, True], causal=False, same=True)
