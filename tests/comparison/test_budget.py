@@ -144,6 +144,7 @@ def test_widths_are_as_round_as_comes_close_enough() -> None:
         assert (fitted % step, abs(fitted - width) < step) == (0, True)
         assert fitted % (2 * step) or step == 16
     assert fit(RnnConfig(), count(RnnConfig(width=322), both), both).width == 320
+    assert fit(RnnConfig(), count(RnnConfig(width=1001), both), both).width == 1008  # 16 · 63
 
 
 @pytest.mark.parametrize(
