@@ -100,6 +100,9 @@ def test_whole_bins_by_hand() -> None:
             {"lo": 131, "hi": 140, "n": 10, "value": 90.0, "ci95": None, "thin": True, "beyond": True},
         ],
     }
+    last = sources([20] * 60 + [21] * 60)  # as long as the longest of training, and one longer
+    edge = by_length(last, exact(last, last), trained(20), 0)["bins"]
+    assert [(one["lo"], one["hi"], one["beyond"]) for one in edge] == [(20, 20, False), (21, 21, True)]
     below = by_length(texts[:119], exact(texts[:119], texts[:119]), None, 0)
     assert [(one["lo"], one["hi"]) for one in below["bins"]] == [(1, 119)]
     assert longest_seen(TrainLengths(1, 1, {"source_words": Bars(5, ())}), "source_words") is None

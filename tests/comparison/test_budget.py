@@ -75,6 +75,20 @@ def test_an_update_costs_three_forward_passes_of_its_pairs_with_their_ends(rdrop
     assert steps_for(49.9 * update, config, store, both) == 49
 
 
+def test_the_cost_of_a_pair_is_the_mean_of_all_from_the_first_to_the_last() -> None:
+    config = RunConfig(model=LuongConfig(width=24), training=TrainingConfig(batch_tokens=120))
+    read, written = np.array([2, 9, 30, 80]), np.array([50, 7, 6, 3])
+    lengths = {"source_lengths": read, "target_lengths": written}
+    store: Any = type("FourPairs", (), {"__len__": lambda _: 4, **lengths})()
+    both = tokenizers("shared")
+    costs = [
+        forward_cost(config.model, S + 1, T + 1, both.target.size).flops
+        for S, T in zip(read.tolist(), written.tolist(), strict=True)
+    ]
+    update = 3 * (sum(costs) / 4) * 120 / ((read.sum() + written.sum() + 8) / 4)
+    assert steps_for(1000.5 * update, config, store, both) == 1000
+
+
 MODELS: list[ModelConfig] = [
     RnnConfig(width=24, cell="lstm", layers=2),
     LuongConfig(width=24, input_feeding=True),
@@ -130,6 +144,7 @@ def test_widths_are_as_round_as_comes_close_enough() -> None:
         assert (fitted % step, abs(fitted - width) < step) == (0, True)
         assert fitted % (2 * step) or step == 16
     assert fit(RnnConfig(), count(RnnConfig(width=322), both), both).width == 320
+    assert fit(RnnConfig(), count(RnnConfig(width=1001), both), both).width == 1008  # 16 · 63
 
 
 @pytest.mark.parametrize(

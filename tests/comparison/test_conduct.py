@@ -162,6 +162,18 @@ def test_what_is_measured_is_kept_until_entry_test_or_metrics_change(tmp_path: P
         assert found["a"]["status"] == ("completed" if kept == "{}" else "failed")
 
 
+def test_what_was_kept_is_told_of_as_ended_and_never_as_begun(tmp_path: Path) -> None:
+    plain, seen = experiment(tmp_path, a="well", b="well"), list[Any]()
+    conduct(plain, ExperimentCallbacks())
+    callbacks = ExperimentCallbacks(
+        on_entry=lambda number, entry: seen.append((number, entry.name)),
+        on_event=lambda number, event: seen.append(event),
+        on_end=lambda number, entry, measured: seen.append((number, entry.name, measured["status"])),
+    )
+    assert conduct(plain, callbacks) == {"a": {"status": "completed"}, "b": {"status": "completed"}}
+    assert seen == [(1, "a", "completed"), (2, "b", "completed")]
+
+
 def test_an_interruption_lets_the_child_save_and_the_next_sitting_goes_on(tmp_path: Path) -> None:
     plain, events = experiment(tmp_path, a="well", b="waits", c="well"), list[Any]()
 

@@ -62,6 +62,7 @@ def test_an_entry_is_measured_as_evaluations_are_and_in_all_ways() -> None:
     plain = MeasureOptions()
     assert (plain.bootstrap, plain.growth, plain.focus) == (RESAMPLES, True, True)
     assert plain.metrics == METRICS["loss"]
+    assert ComparisonEntry(name="rnn", arch="rnn").seed == RunConfig().seed
 
 
 def row(name: str, group: str = "plain", seed: int = 1, **changes: object) -> dict[str, object]:

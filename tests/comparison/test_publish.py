@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from jumok.comparison import publish as publishing
+from jumok.comparison.budget import Budget
 from jumok.comparison.experiment import open_experiment
 from jumok.comparison.publish import (
+    budget_facts,
     data_name,
     facts_of,
     main_row,
@@ -125,6 +128,21 @@ def test_nothing_is_a_number_too() -> None:
 def test_data_are_called_by_their_name_or_their_file(given: dict[str, str], name: str) -> None:
     experiment: Any = SimpleNamespace(request=SimpleNamespace(given=given))
     assert data_name(experiment) == name
+
+
+@pytest.mark.parametrize(
+    ("counts", "matched", "spread"),
+    [((1000, 1049), True, 0.049), ((1000, 1051), False, 0.051), ((30_000, 30_007), True, 0.0002)],
+)
+def test_sizes_within_a_twentieth_are_matched(
+    counts: tuple[int, int],
+    matched: bool,  # noqa: FBT001
+    spread: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(publishing, "parameter_counts", lambda _: dict(zip("ab", counts, strict=True)))
+    experiment: Any = SimpleNamespace(request=SimpleNamespace(budget=Budget("steps", 7)))
+    assert budget_facts(experiment) == {"kind": "steps", "value": 7, "matched": matched, "spread": spread}
 
 
 def test_two_vocabularies_count_together(corpus: Path) -> None:

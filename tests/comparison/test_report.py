@@ -171,10 +171,11 @@ def test_seeds_are_taken_together(tmp_path: Path) -> None:
 
 
 def test_examples_are_the_same_sentences_where_answers_differ(tmp_path: Path) -> None:
-    made = {"rnn": answers([7, 8]), "luong": answers([8, 9])}
-    report = report_of(tmp_path, made, [RNN, LUONG])
-    rnn, luong = (one["quality"]["examples"] for one in report["entries"])
+    made = {"rnn": answers([7, 8]), "luong": answers([8, 9]), ABLATION.name: answers([2, 3, 4])}
+    report = report_of(tmp_path, made, [RNN, LUONG, ABLATION])
+    rnn, luong, ablation = (one["quality"]["examples"] for one in report["entries"])
     assert [one["source"] for one in rnn] == [one["source"] for one in luong]
+    assert [one["source"] for one in rnn] == [one["source"] for one in ablation]  # which chose none of them
     first = [one["reference"] for one in rnn[:2]]
     assert first == [REFERENCES[7], REFERENCES[9]]
     assert len(rnn) == 12

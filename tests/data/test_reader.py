@@ -15,7 +15,7 @@ from jumok.data.builtin import builtin_corpus
 from jumok.data.clean import fix
 from jumok.data.corpus import Corpus, open_corpus
 from jumok.data.findings import KINDS, Finding
-from jumok.data.reader import CheckReport, examine, survey
+from jumok.data.reader import CheckReport, examine, read_several, survey
 from jumok.data.survey import Survey
 from jumok.errors import DataError
 
@@ -310,6 +310,55 @@ def test_training_sees_what_a_check_sees(tmp_path: Path, healthy: Pairs) -> None
         "504 pairs; 5 worth a look (1 control characters, 1 blank on one side, 1 source copied to target, "
         "1 repeated pairs, 1 valid pairs also in train)"
     )
+
+
+FEW = PairsCorpus(lines=[("one", "eins"), ("two", "zwei"), ("one", "eins"), ("one", "uno")])
+SAME = PairsCorpus(lines=[("same text", "same text"), ("", "x")])
+OTHER = PairsCorpus(lines=[("one", "eins"), ("two", "drei"), ("same text", "same text")])
+
+
+def told(report: CheckReport) -> list[tuple[str, str, tuple[int, ...], str]]:
+    assert all(found.count == len(found.lines) or found.kind == "few" for found in report.findings)
+    return [(found.kind, found.part, found.lines, found.example) for found in report.findings]
+
+
+@pytest.mark.parametrize("alone", [(), ("b",)])
+def test_several_corpora_are_read_as_what_they_are(alone: tuple[str, ...]) -> None:
+    """Each by its own habits and name; text in one language is no pair, so that nothing is copied."""
+    report = read_several({"a": FEW, "b": SAME}, {"valid": OTHER}, alone=alone)
+    copied = [("copied", "b", (1,), "same text ↔ same text")]
+    assert told(report) == [
+        ("duplicate", "a", (3,), "line 3 repeats line 1"),
+        *([] if alone else copied),
+        ("blank_side", "b", (2,), " ↔ x"),
+        ("copied", "valid", (3,), "same text ↔ same text"),
+        ("leak", "valid", (1,), "valid line 1 is a line 1"),
+        ("leak", "valid", (3,), "valid line 3 is b line 1"),
+        ("many_targets", "a", (4,), "line 4 has the source of line 1"),
+        ("shared_source", "valid", (2,), "valid line 2 is a line 2"),
+    ]
+    assert ([part.part for part in report.parts], report.has_errors) == (["a", "b", "valid"], False)
+
+
+def test_a_summary_counts_what_is_worth_a_look() -> None:
+    report = examine(FEW, others={"valid": OTHER})
+    assert told(report) == [
+        ("few", "train", (), ""),
+        ("duplicate", "train", (3,), "line 3 repeats line 1"),
+        ("copied", "valid", (3,), "same text ↔ same text"),
+        ("leak", "valid", (1,), "valid line 1 is train line 1"),
+        ("many_targets", "train", (4,), "line 4 has the source of line 1"),
+        ("shared_source", "valid", (2,), "valid line 2 is train line 2"),
+    ]
+    assert report.summary() == (
+        "4 pairs, which is very few; 3 worth a look (1 repeated pairs, 1 valid source copied to target, "
+        "1 valid pairs also in train)"
+    )
+    plain = report.to_dict()
+    assert plain["counts"] == {"error": 0, "warning": 4, "info": 2}
+    files = {"source": "train.src", "target": "train.tgt"}
+    assert plain["parts"] == [{"name": "train", **files, "pairs": 4}, {"name": "valid", **files, "pairs": 3}]
+    assert survey(PairsCorpus(), strict=False).longest == 0
 
 
 def test_a_healthy_corpus_needs_no_summary_and_a_small_one_does(tmp_path: Path, healthy: Pairs) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from jumok.config import TextConfig
 from jumok.data import store as module
 from jumok.data.marked import PairMarker
-from jumok.data.store import build_store, open_store
+from jumok.data.store import SideWriter, build_store, open_store
 from jumok.errors import DataError, RunError
 from jumok.text.beginning import beginning
 from jumok.text.marks import MARKS
@@ -54,6 +55,20 @@ def test_opened_again_it_is_the_same(tmp_path: Path) -> None:
     assert opened.source_ids.tolist() == built.source_ids.tolist()
     with pytest.raises(ValueError, match="read-only"):
         opened.source(0)[0] = 1
+
+
+def test_the_fingerprint_follows_every_id_and_its_place_however_they_are_written(tmp_path: Path) -> None:
+    def fingerprint(*chunks: list[list[int]]) -> str:
+        with ExitStack() as files:
+            side = SideWriter(tmp_path, "source", files)
+            for rows in chunks:
+                side.add(np.array(sum(rows, []), "<u2"), np.array(list(map(len, rows))))
+        return side.fingerprint()
+
+    rows = [[1, 2], [3]]
+    others = [[[1], [2, 3]], [[3], [1, 2]], [[1, 2], [4]], [[1, 2]], [[1, 2, 3]]]
+    assert len({fingerprint(one) for one in (rows, *others)}) == 6
+    assert fingerprint(rows) == fingerprint(rows[:1], rows[1:])
 
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12).map(tidy)

@@ -2,9 +2,11 @@
 
 import json
 import shutil
+from base64 import b64encode
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,11 +16,18 @@ from hypothesis import strategies as st
 from jumok.checkpoint.bundled import bundled
 from jumok.checkpoint.calibration import write_calibration
 from jumok.checkpoint.manifest import NOVELTY
-from jumok.decoding.confidence import load_calibration, parse_calibration, scored_sentence
+from jumok.decoding import confidence as module
+from jumok.decoding.confidence import (
+    Calibrated,
+    Calibration,
+    load_calibration,
+    parse_calibration,
+    scored_sentence,
+)
 from jumok.decoding.estimator import Estimator
 from jumok.decoding.results import DOUBTFUL, Confidence, WordDoubt, together
 from jumok.decoding.translator import Translator, load
-from jumok.decoding.word_features import WORD_FEATURES
+from jumok.decoding.word_features import WORD_FEATURES, ScoredSentence
 from jumok.errors import ConfigError, ModelError
 from jumok.explain.ops import mask_head
 from jumok.model import load as load_model
@@ -173,6 +182,60 @@ def test_whatever_the_weights_a_probability_is_one(numbers: list[float]) -> None
     found = wild.confidence(scored_sentence(SOURCES[1], answer, translator.tokenizers))
     assert all(0 <= word.change <= 1 for word in found.words)
     assert 0 <= found.change <= 1
+
+
+def test_probabilities_have_four_digits_and_a_blank_answer_stays() -> None:
+    """σ(0.3) = 0.574443; a mark would get more, and so would a sentence of more than one word."""
+    line = ((0.0, 0.0), (1.0, 1.0))
+    sentences = Estimator({"words": 0.3}, 0.3, line)
+    one = Calibration(Estimator({"mark": 1.0}, 0.3, line), sentences, {})
+    found = one.confidence(ScoredSentence("x", "a", [-0.5], [(0, 1)]))
+    assert found == Confidence(0.5744, (0.5744,), (WordDoubt((0, 1), 0.5744),))
+    assert one.confidence(ScoredSentence("x", "", [-0.5], [(0, 0)])) == Confidence(0.0, (0.0,), ())
+
+
+def beside(folder: Path) -> Calibrated:
+    """A translator of the model in this folder, as far as it knows how sure it may be."""
+    found = Calibrated()
+    found._engine = SimpleNamespace(contents=SimpleNamespace(folder=folder))  # type: ignore[assignment]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("fields", "lowest"),
+    [
+        ({"fitted": {"lowest_score": -2}}, -2.0),
+        ({"fitted": {"lowest_score": "-2"}}, None),
+        ({"fitted": {}}, None),
+        ({}, None),
+        ({"fitted": 3}, None),
+        (ModelError("damaged"), None),
+        (ConfigError("not there"), None),
+    ],
+)
+def test_what_sentences_usually_score_is_read_from_the_calibration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: object, lowest: float | None
+) -> None:
+    def read(folder: Path) -> object:
+        assert folder == tmp_path
+        if isinstance(fields, Exception):
+            raise fields
+        return fields
+
+    monkeypatch.setattr(module, "read_calibration", read)
+    assert beside(tmp_path).lowest_score == lowest
+
+
+def test_what_was_met_in_training_is_read_where_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {"usual": 0.25, "filter": b64encode(bytes(128)).decode()}
+    monkeypatch.setattr(module, "read_learned", lambda folder, name: fields)
+    assert beside(tmp_path).novelty is None
+    (tmp_path / NOVELTY).touch()
+    found = beside(tmp_path).novelty
+    assert found is not None
+    assert found.to_dict() == fields
 
 
 def test_a_damaged_novelty_is_a_warning_and_no_more(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -71,8 +71,8 @@ def test_a_word_that_hardly_looked_anywhere_has_no_partner(tokenizers: Tokenizer
     clear = Hypothesis("a", 0, 0, (), finished=True, links=(TextLink((4, 8), (0, 1), 0.1),))
     assert align_words("der Hund", clear, tokenizers).pairs == ((1, 0),)
     for second, pairs in ((0.04, ()), (0.05, ((1, 0),))):  # the mean of its two tokens counts
-        links = (TextLink((4, 8), (0, 1), 0.15), TextLink((4, 8), (1, 2), second))
-        both = Hypothesis("ad", 0, 0, (), finished=True, links=links)
+        two = (TextLink((4, 8), (0, 1), 0.15), TextLink((4, 8), (1, 2), second))
+        both = Hypothesis("ad", 0, 0, (), finished=True, links=two)
         assert align_words("der Hund", both, tokenizers).pairs == pairs
     links = tuple(TextLink(span, (0, 1), weight) for span, weight in (((0, 3), 0.5), ((4, 8), 0.6)))
     assert align_words(

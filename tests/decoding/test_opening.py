@@ -61,7 +61,7 @@ def test_auto_on_a_cpu_is_native(folder: Path) -> None:
 def test_torch_if_it_is_asked_for(folder: Path) -> None:
     torch.backends.cuda.enable_cudnn_sdp(enabled=True)
     engine = open_engine(folder, "cpu", "torch")
-    assert not torch.backends.cuda.cudnn_sdp_enabled()  # it plans anew for every step
+    assert not torch.backends.cuda.cudnn_sdp_enabled()  # type: ignore[no-untyped-call]  # it plans anew for every step
     assert isinstance(engine, TorchEngine)
     assert engine.to_torch() is engine
     assert load(folder, "cpu", engine="torch").engine == {"name": "torch", "type": "float32", "level": "cpu"}

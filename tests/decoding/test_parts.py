@@ -175,9 +175,11 @@ def test_a_sentence_that_is_too_long_is_cut_inside_its_text(luong) -> None:
 def test_what_is_too_long_is_told_with_the_number_of_its_text() -> None:
     sources = read_sources(["ab. cd.", "abc. abcdefg."], BOTH)
     data = DataConfig(max_length=5)
-    for before, number in (({}, 2), ({"before": 5}, 7)):
+    for before, number in ((0, 2), (5, 7)):
         with pytest.raises(LimitError, match=f"text {number} has 8 tokens, and this model takes 5\n  long="):
-            make_jobs(sources, asked(long="error"), BOTH, data, split=True, **before)
+            make_jobs(sources, asked(long="error"), BOTH, data, before, split=True)
+    with pytest.raises(LimitError, match="text 2 has 8 tokens"):
+        make_jobs(sources, asked(long="error"), BOTH, data, split=True)
     [_, cut_off] = make_jobs(sources, asked(long="cut"), BOTH, data, split=True)
     assert [LETTERS.decode(job.source) for job in cut_off] == ["abc.", "abcde"]
 

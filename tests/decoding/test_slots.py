@@ -85,6 +85,28 @@ def test_only_an_end_among_the_best_is_taken() -> None:
     assert slots.origins[0, 0] == 0
 
 
+def test_what_cannot_be_written_is_no_beam_and_no_answer() -> None:
+    for ids, count in (([5, EOS, 6, 7], 0), ([5, 6, EOS, 7], 0)):
+        slots, penalty = Slots.make(1, 3, CPU), penalties(4, 1.0, CPU)
+        slots.start(torch.tensor([4]), penalty)
+        log_probs = torch.tensor([-1.0, *[-torch.inf] * 3]).expand(1, 3, 4)
+        growth = grow(
+            slots, log_probs, torch.tensor(ids).expand(1, 3, 4), torch.tensor([0]), penalty, n_best=1
+        )
+        assert slots.total.tolist() == [[-1, -torch.inf, -torch.inf]]
+        assert growth.log_prob.tolist() == [[-1, -torch.inf, -torch.inf]]
+        assert slots.count.tolist() == [count]
+    slots.start(torch.tensor([4]), penalty)
+    log_probs = torch.tensor([-1.0, -2.0, -3.0, -torch.inf]).expand(1, 3, 4)
+    grow(slots, log_probs, torch.tensor([5, EOS, 6, 7]).expand(1, 3, 4), torch.tensor([0]), penalty, n_best=2)
+    assert slots.total.tolist() == [[-1, -3, -torch.inf]]
+    assert (slots.count.tolist(), slots.scores[0, 0].item()) == ([1], -2.0)
+
+
+def test_a_penalty_for_each_length() -> None:
+    assert penalties(3, 1.0, CPU).tolist() == [length_penalty(length, 1.0) for length in range(4)]
+
+
 def test_the_first_marks_are_found_in_order() -> None:
     marks = torch.tensor([[0, 1, 0, 1, 1], [0, 0, 0, 0, 0], [1, 0, 0, 0, 0]], dtype=torch.bool)
     assert first_places(marks, 2).tolist() == [[1, 3], [0, 0], [0, 0]]

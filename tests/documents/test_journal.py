@@ -113,6 +113,7 @@ def test_what_stands_in_a_journal(tmp_path: Path) -> None:
         },
         {"n": 2, "outcome": "present"},
     ]
+    assert '"text": "ä b"' in path.read_text(encoding="utf-8")
     with Journal(path, JOB) as journal:
         assert [one.outcome for one in journal.answers()] == ["skipped", "translated", "present"]
         assert list(journal.answers())[1].target == WHOLE.target
@@ -127,6 +128,8 @@ def test_what_stands_in_a_journal(tmp_path: Path) -> None:
         ([0, 1, 2], 2),
         ([0, 2, 1], 0),
         ([0, 1, 1], 1),
+        ([0, 1, 1, 3], 1),
+        ([0, 1, 2, 3], 3),
         ([0, 1, 0, 2], 1),
         ([1, 2], 0),
         ([0, 1, None, 2], 1),
@@ -135,7 +138,7 @@ def test_what_stands_in_a_journal(tmp_path: Path) -> None:
 def test_lines_count_as_far_as_they_are_in_order(tmp_path: Path, lines: list[int | None], done: int) -> None:
     path = tmp_path / "a"
     with Journal(path, JOB) as journal:
-        journal.append([SegmentAnswer("skipped"), WHOLE])
+        journal.append([SegmentAnswer("skipped"), WHOLE, SegmentAnswer("present")])
     whole = path.read_bytes().splitlines(keepends=True)
     other = json.dumps(sealed({"n": 1, "outcome": "other"})).encode() + b"\n"
     path.write_bytes(b"".join(other if n is None else whole[n] for n in lines))
@@ -169,3 +172,12 @@ def test_a_disk_that_is_full_is_told(tmp_path: Path) -> None:
             journal.append([WHOLE])
         journal._file = file
         assert journal.done == 0
+
+
+def test_an_answer_is_added_at_the_end_wherever_someone_reads(tmp_path: Path) -> None:
+    with Journal(tmp_path / "a", JOB) as journal:
+        journal.append([SegmentAnswer("skipped"), SegmentAnswer("present")])
+        reading = journal.answers()
+        assert next(reading).outcome == "skipped"
+        journal.append([SegmentAnswer("translated")])
+        assert [one.outcome for one in journal.answers()] == ["skipped", "present", "translated"]

@@ -156,6 +156,18 @@ def test_a_tag_whose_words_have_no_link_goes_to_its_neighbour_and_is_a_guess() -
     assert [tag.open for tag in found.guesses] == ["<i>"]
 
 
+def test_the_nearest_neighbour_may_stand_on_the_left_and_far_away() -> None:
+    links = [link((0, 2), (0, 2)), link((12, 14), (6, 8))]
+    assert render(project(parse("ab <i>cd</i> ef gh ij"), "uv wx yz", links).target) == "<i>uv</i> wx yz"
+    found = project(parse("ab cd ef gh <i>ijkl</i>"), "uv wx yz", [link((0, 2), (3, 5))])
+    assert render(found.target) == "uv <i>wx</i> yz"
+
+
+def test_two_words_near_a_point_count_more_than_one_beside_it() -> None:
+    links = [link((10, 12), (0, 2)), link((0, 2), (3, 5)), link((3, 5), (6, 8))]
+    assert Placing(MarkedText("aa cc     bb"), "vv ww xx", links)._boundary(10, (0, 3), []) == 3
+
+
 def test_more_tags_than_words_leave_some_without_text() -> None:
     found = project(parse("<a>eins</a> <b>zwei</b> <i>drei</i>"), "one", ())
     assert sorted(tag.end - tag.begin for tag in found.target.tags) == [0, 0, 3]
@@ -200,9 +212,6 @@ def test_text_that_is_kept_is_found_as_it_is() -> None:
     links = [link((13, 18), (4, 7)), link((13, 18), (8, 13)), link((13, 18), (14, 22))]
     found = project(source, "The SUM SUMME function", links)
     assert render(found.target) == "The SUM <code>SUMME</code> function"
-
-
-def test_of_text_that_is_kept_a_part_of_a_word_is_not_found() -> None:
     source = MarkedText("nimm x SUM", (Tag(5, 10, "<code>", "</code>", keep=True),))
     found = project(source, "x SUMME here", [link((5, 10), (8, 12))])
     assert render(found.target) == "x SUMME <code>here</code>"
@@ -217,6 +226,18 @@ def test_quotation_marks_stay_on_their_side_of_a_tag() -> None:
         ("Er sagte „<b>Hallo“</b> laut", "He said “<b>Hello”</b> loudly"),
     ):
         assert render(project(parse(source), "He said “Hello” loudly", links).target) == target
+
+
+def test_two_marks_at_the_end_of_a_tag_are_looked_at_one_by_one() -> None:
+    found = project(parse("<b>v.2</b> cd"), "uv. yz", [link((0, 3), (0, 3)), link((4, 6), (4, 6))])
+    assert render(found.target) == "<b>uv</b>. yz"
+    links = [link((0, 2), (0, 2)), link((0, 3), (2, 3)), link((0, 3), (3, 4)), link((5, 7), (5, 7))]
+    for source, target in (
+        ("<b>ab.“</b> cd", "<b>uv.”</b> wx"),
+        ("<b>ab.</b>“ cd", "<b>uv.</b>” wx"),
+        ("<b>ab</b>.“ cd", "<b>uv</b>.” wx"),
+    ):
+        assert render(project(parse(source), "uv.” wx", links).target) == target
 
 
 def test_a_tag_whose_word_became_a_mark_is_around_that() -> None:
@@ -317,17 +338,11 @@ def test_a_word_without_a_link_between_two_of_a_tag_is_in_it_and_no_guess() -> N
     assert found.guesses == ()
 
 
-def test_only_the_last_sign_of_a_tag_says_whether_a_mark_ends_it() -> None:
-    found = project(parse("<b>v.2</b> cd"), "uv. yz", [link((0, 3), (0, 3)), link((4, 6), (4, 6))])
-    assert render(found.target) == "<b>uv</b>. yz"
-
-
 @pytest.mark.parametrize(
     ("source", "target"),
     [
         ("<b>eins</b> zwei drei vier", "<b>one</b> two three four"),
         ("eins zwei <b>drei</b> vier", "one two <b>three</b> four"),
-        ("eins zwei drei <b>vier</b>", "one two three <b>four</b>"),
         ("eins <b>zwei</b> <i>drei</i> vier", "one <b>two</b> <i>three</i> four"),
         ("<u>eins zwei</u> <u>drei <b>vier</b></u>", "<u>one</u> two <u><b>three</b></u> four"),
         ("eins zwei<br/> drei vier", "one two three four<br/>"),
@@ -365,12 +380,9 @@ def test_tags_are_trees_and_what_crosses_stands_behind() -> None:
 
 
 def test_what_is_left_when_words_are_taken() -> None:
-    assert without((2, 6), (3, 5)) == [(2, 3), (5, 6)]
-    assert without((2, 6), (2, 5)) == [(5, 6)]
-    assert without((2, 6), (4, 6)) == [(2, 4)]
-    assert without((2, 6), (2, 6)) == []
-    for elsewhere in ((0, 1), (0, 2), (6, 7), (7, 9), (4, 4)):
-        assert without((2, 6), elsewhere) == [(2, 6)]
+    parts = {(3, 5): [(2, 3), (5, 6)], (2, 5): [(5, 6)], (4, 6): [(2, 4)], (2, 6): []}
+    parts |= dict.fromkeys(((0, 1), (0, 2), (6, 7), (7, 9), (4, 4)), [(2, 6)])
+    assert {taken: without((2, 6), taken) for taken in parts} == parts
 
 
 def parse(written: str) -> MarkedText:

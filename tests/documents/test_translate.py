@@ -197,7 +197,10 @@ def test_what_is_kept_of_a_document_has_two_mib(tmp_path: Path) -> None:
     most, path = 2 * 1024 * 1024, tmp_path / "a.txt"
     for size in (most, most + 1):
         path.write_bytes(b"a\n\n" + b"b" * (size - 3))
-        assert (Reading.of(PlainFormat(), path).pieces is not None) == (size == most)
+        reading = Reading.of(PlainFormat(), path)
+        assert (reading.pieces is not None) == (size == most)
+        reading.write(out := BytesIO(), iter([MarkedText("A"), None]))
+        assert out.getvalue() == b"A" + path.read_bytes()[1:]
         segments = [Segment(MarkedText("a" * length), "line 1") for length in (300, size - 300 - 2 * 100)]
         packed = Mock(read=Mock(return_value=iter(segments)))
         assert (Reading.of(packed, tmp_path / "a.docx").segments is not None) == (size == most)

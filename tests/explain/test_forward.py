@@ -4,9 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import jumok
-from jumok.explain.forward import ForwardPass
+from jumok.explain.forward import ForwardPass, check_place, part_of, whole
+from jumok.explain.tensors import TensorNeed
 
 TEXT, ANSWER = "5. März 2024", "2024-03-05"
 
@@ -135,3 +137,25 @@ def test_an_answer_that_was_cut_has_no_end() -> None:
     right = next(place for place, row in enumerate(rows) if row["operation"] == "y, the right ids")
     assert trace.tensor(f"forward.tensor:{right}").tolist() == [trace.target_ids]
     assert len(trace.target_ids) == 3
+
+
+def test_the_steps_of_a_loop_are_one_tensor_that_numpy_has() -> None:
+    one, two = torch.ones(1, 1, 3), torch.full((1, 1, 3), 2.5)
+    joined = whole([one, two.bfloat16()])
+    assert joined.tolist() == [[[1.0] * 3, [2.5] * 3]]
+    alone = whole([two.bfloat16()])
+    assert (alone.dtype, alone.shape, alone.flags.writeable) == (np.float32, (1, 1, 3), False)
+    assert whole([torch.tensor([[5, 6]])]).dtype == np.int64
+
+
+def test_a_part_is_along_the_first_axis_after_the_batch() -> None:
+    values = np.arange(12).reshape(1, 3, 4)
+    need = TensorNeed("forward", "tensor", 0, 2)
+    assert part_of(values, need, "[B,S,D]").tolist() == [8, 9, 10, 11]
+    assert part_of(values[0], need, "[V,D]").tolist() == [8, 9, 10, 11]
+    assert part_of(values, TensorNeed("forward", "tensor", 0), "[B,S,D]") is values
+    rows = [{"axes": "[V,D]", "shape": [3, 4]}, {"axes": "[B,S]", "shape": [1, 3]}]
+    assert [check_place(TensorNeed("forward", "tensor", place, 2), rows) for place in (0, 1)] == [0, 1]
+    for place in (0, 1):
+        with pytest.raises(jumok.ConfigError, match=f"tensor {place} has 3 parts, .* part 3 was asked for"):
+            check_place(TensorNeed("forward", "tensor", place, 3), rows)

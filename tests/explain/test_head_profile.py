@@ -49,6 +49,21 @@ def test_the_diagonal_goes_from_corner_to_corner(shape: tuple[int, int]) -> None
     assert label_of(head.tolist(), same=False) == "diagonal"
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        [[1, 0, 0], [0.5, 0.5, 0], [0, 1, 0], [0, 0.5, 0.5], [0, 0, 1]],
+        [[0.5, 0.5, 0, 0, 0], [0, 0.25, 0.5, 0.25, 0], [0, 0, 0, 0.5, 0.5]],
+    ],
+)
+def test_the_diagonal_is_as_wide_as_its_slope_and_no_narrower_than_a_key(head: list[list[float]]) -> None:
+    found = head_profile(np.array(head)[None, None], [False] * len(head[0]), causal=False, same=False)
+    assert found["diagonal"] == [[1.0]]
+    outside = np.roll(np.array(head), 1, axis=1)[None, None]
+    less = head_profile(outside, [False] * len(head[0]), causal=False, same=False)["diagonal"]
+    assert less[0][0] < 0.9
+
+
 def test_numbers_of_a_head_that_is_easy_to_count() -> None:
     weights = np.array([[0.5, 0.5, 0], [1, 0, 0], [0, 0.25, 0.75]])[None, None]
     found = head_profile(weights, [False, False, True], causal=False, same=True)
@@ -99,6 +114,14 @@ def test_half_of_the_weight_makes_a_habit_and_less_does_not() -> None:
     assert label_of([[0.5, 0, 0, 0, 0, 0.5]] * 6) == "sharp"
     less = np.array([0.5, 0, 0.5, 0]) * 0.9375 + 1 / 64
     assert label_of([np.roll(less, n).tolist() for n in range(4)]) == "mixed"
+
+
+def test_what_may_look_at_less_is_broad_with_less() -> None:
+    """Eight steps that see 1 to 8 tokens could have 1.91 bits on average; over the first four it is 1.57."""
+    first = np.tril(np.ones((8, 8))) * (np.arange(8) < 4)
+    head = (first / first.sum(axis=1, keepdims=True)).tolist()
+    assert label_of(head, causal=True) == "broad"
+    assert label_of(head) == "mixed"  # of three bits
 
 
 def test_four_fifths_of_the_most_entropy_are_broad() -> None:

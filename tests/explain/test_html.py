@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,9 +21,11 @@ from jumok.explain import html
 from jumok.explain.capture import STAGES
 from jumok.explain.html import (
     choose_heads,
+    choose_kinds,
     full_size,
     names_of_models,
     shorter,
+    shown_manifest,
     start_address,
     title_of,
     trace_html,
@@ -69,6 +72,14 @@ def test_the_size_is_known_before_the_numbers_are(translator: Translator) -> Non
     kinds = list(trace.manifest["attention"])
     arrays = [trace.tensor(f"{kind}.{part}") for kind in kinds for part in STAGES]
     assert full_size(trace.manifest, kinds) == sum(array.nbytes for array in arrays)
+
+
+def test_the_size_counts_what_relative_positions_add(workshop: Workshop) -> None:
+    trace = make_trace(workshop.translator(replace(workshop.small, positions="relative")), TEXT)
+    about = trace.manifest["attention"]
+    arrays = [trace.tensor(f"{kind}.{part}") for kind in about for part in about[kind]["stages"]]
+    assert "bias" in about["enc_self"]["stages"]
+    assert full_size(trace.manifest, list(about)) == sum(array.nbytes for array in arrays)
 
 
 def test_the_page_gets_the_servers_answers(translator: Translator) -> None:
@@ -162,6 +173,23 @@ def test_kinds_and_heads_can_be_chosen(trace: Trace) -> None:
     }
     data = data_of(page)
     assert set(data["traces"][0]["attention"]) == set(data["models"][0]["kinds"]) == {"cross", "enc_self"}
+
+
+def test_a_file_says_what_it_leaves_out(trace: Trace) -> None:
+    def warned(kinds: list[Any], heads: dict[Any, Any] | None) -> list[str]:
+        shown = shown_manifest(trace.manifest, "m", kinds, heads)
+        assert (shown["model"]["name"], set(shown["attention"])) == ("m", set(kinds))
+        assert set(shown["model"]["kinds"]) == set(kinds)
+        own = len(trace.manifest["warnings"])
+        assert shown["warnings"][:own] == trace.manifest["warnings"]
+        return [one["message"] for one in shown["warnings"][own:]]
+
+    said = "this file has exact numbers for some heads only (layer.head): "
+    assert warned(["cross"], {"cross": [(0, 1), (1, 0)]}) == [said + "cross 1.2, cross 2.1"]
+    assert warned(["cross"], {}) == [said + "none"]
+    assert warned(["cross"], None) == warned([], {}) == []
+    assert choose_kinds([trace], ["cross", "enc_self"]) == ["enc_self", "cross"]
+    assert choose_kinds([trace], []) == []
 
 
 def test_what_is_not_there_cannot_be_chosen(trace: Trace) -> None:

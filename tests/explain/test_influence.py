@@ -6,10 +6,11 @@ import torch
 from torch import nn
 
 from jumok.decoding.translator import Translator
+from jumok.edits import AttentionEdit, Edits
 from jumok.errors import ConfigError, LimitError
 from jumok.explain import influence as influencing
 from jumok.explain.edits import compile_ops
-from jumok.explain.influence import influence, leave_out, sweep
+from jumok.explain.influence import influence, leave_out, source_ids, sweep, target_ids, with_mask
 from jumok.explain.ops import mask_edge
 from jumok.explain.tokens import Unit
 from jumok.models.interface import Memory, PlainPrediction, Prediction, Seq2Seq
@@ -157,12 +158,37 @@ def test_names_are_checked(rnn: Translator) -> None:
         influence(rnn, "a", "b", replace="delete")  # type: ignore[arg-type]
 
 
+def test_one_more_head_is_masked_beside_what_was_done_to_others() -> None:
+    halved = AttentionEdit(factors=((1, 0.5),))
+    edits = Edits({("cross", 0): halved})
+    assert with_mask(edits, "cross", 0, 3) == Edits(
+        {("cross", 0): AttentionEdit(factors=((1, 0.5), (3, 0.0)))}
+    )
+    assert with_mask(edits, "cross", 1, 0) == Edits(
+        {("cross", 0): halved, ("cross", 1): AttentionEdit(factors=((0, 0.0),))}
+    )
+
+
 def test_only_attention_that_is_there_can_be_swept(rnn: Translator, transformer: Translator) -> None:
     with pytest.raises(ConfigError, match="this model \\(rnn\\) has no 'cross' attention"):
         sweep(rnn, "a", "b", ["cross"])
     with pytest.raises(ConfigError, match="has no 'crss' attention\n  did you mean 'cross'") as caught:
         sweep(transformer, "a", "b", ["cross", "crss"])  # type: ignore[list-item]
     assert caught.value.hint == "did you mean 'cross'?"
+
+
+def test_ids_of_a_source_may_have_their_end_or_not(rnn: Translator) -> None:
+    both = rnn.tokenizers
+    ids = both.source.encode("a man")
+    assert (
+        source_ids(both, [*ids, EOS])
+        == source_ids(both, ids)
+        == source_ids(both, " a man ")
+        == (ids, "a man")
+    )
+    assert source_ids(both, []) == source_ids(both, [EOS]) == ([], "")
+    assert target_ids(both, "a man") == [*both.target.encode("a man"), EOS]
+    assert target_ids(both, (5, 6)) == [5, 6]  # as they stand
 
 
 def test_the_json_form(rnn: Translator) -> None:

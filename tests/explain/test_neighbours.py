@@ -166,6 +166,8 @@ def test_an_ensemble_has_none() -> None:
     model = load("demo/rnn+demo/luong", "cpu")
     with pytest.raises(ConfigError, match="of an ensemble every member has its own states"):
         model.neighbours("5. März 2024")
+    with pytest.raises(ConfigError, match="of an ensemble every member has its own states"):
+        make_index(model, PAIRS, count=1)
 
 
 def test_nothing_to_draw_from(models: dict[str, Model]) -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import torch
 from tests.explain.conftest import COPYING, Workshop
-from tests.explain.test_edits import TARGET, TEXT, refused, scores, seen
+from tests.explain.test_edits import TARGET, TEXT, scores, seen
+from tests.explain.test_refusals import refused
 
 from jumok.decoding.translator import Translator
 from jumok.explain import ops

@@ -79,6 +79,18 @@ def test_what_a_model_cannot_do_is_said(arch: str, op: Op, message: str, worksho
     assert refused(workshop.translator(arch), op).message == message
 
 
+def test_a_hint_says_how_many_there_are(transformer: Translator) -> None:
+    for op, hint in (
+        (ops.mask_head("cross", 2, 0), "cross has layers 0 to 1"),
+        (ops.mask_head("cross", 0, [0, 2]), "cross has heads 0 to 1"),
+        (ops.uniform("enc_self", 1, 0), "enc_self has layers 0 only"),
+    ):
+        assert refused(transformer, op).hint == hint
+    assert refused(transformer, ops.replace_source(6, "a")).hint == "the source has words 0 to 5"
+    assert refused(transformer, ops.replace_source(1, "a"), text="dog").hint == "the source has words 0 only"
+    assert refused(transformer, ops.replace_source(0, "a"), text="").hint == "the source has no words"
+
+
 def test_no_scale_needs_a_model_that_divides(workshop) -> None:  # type: ignore[no-untyped-def]
     unscaled = workshop.translator(replace(workshop.small, scaled=False))
     message = "no_scale: this model was trained with scaled=false and divides by no √d_k"

@@ -19,7 +19,8 @@ def test_every_pass_is_looked_at_and_counted(workshop: Workshop) -> None:
     memory = model.encode(short)
     token, state = torch.zeros(1, dtype=torch.int64), own.start(memory)
     torch.testing.assert_close(own.step(token, state)[0], model.step(token, state)[0])
-    own.decode(short, memory)
+    found, expected = (one.decode(short, memory).logits() for one in (own, model))
+    torch.testing.assert_close(found, expected)
     assert seen == [1, 1, 1]
     with pytest.raises(LimitError, match="the target has 4 tokens"):
         own.decode(long, memory)

@@ -120,3 +120,23 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         segments(AndroidFormat(), resources(tmp_path, "<other/>"))
     with pytest.raises(DataError, match="XML is broken: mismatched tag, .*\n.*strings.xml, line 1"):
         segments(AndroidFormat(), resources(tmp_path, "<resources><a></resources>"))
+
+
+@pytest.mark.parametrize(
+    ("content", "text", "new"),
+    [
+        ("<b>All</b>", "All", "<b>ALL</b>"),
+        ("Open &app;", "Open ", "OPEN &app;"),
+        ("  a\n b ", "a b", "A B"),
+        ("<b>@a</b> b", "@a b", "<b>@A</b> B"),
+        ("@a b", "@a b", "\\@A B"),
+        ("?a b", "?a b", "\\?A B"),
+        ('" a\'s "', " a's ", '" A\'S "'),
+        ("<![CDATA[a's]]>", "a's", "<![CDATA[A\\'S]]>"),
+    ],
+)
+def test_what_is_written_of_a_string(tmp_path: Path, content: str, text: str, new: str) -> None:
+    head = '<!DOCTYPE resources [<!ENTITY app "App">]><resources><string name="a">'
+    path = resources(tmp_path, f"{head}{content}</string></resources>")
+    assert [one.source.text for one in segments(AndroidFormat(), path)] == [text]
+    assert check_laws(AndroidFormat(), path).read_text("utf-8") == f"{head}{new}</string></resources>"

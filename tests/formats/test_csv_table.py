@@ -133,3 +133,10 @@ def test_of_a_wide_table_an_error_shows_the_beginning(tmp_path: Path) -> None:
 )
 def test_what_a_cell_says(cell: str, said: str) -> None:
     assert value(cell) == said
+
+
+def test_an_answer_is_quoted_if_the_old_cell_was_or_if_it_must_be(tmp_path: Path) -> None:
+    path = table(tmp_path, 'text,x\n"so" called,1\n called "so",2\n"a b",3\nc,4\n')
+    answers = iter(map(MarkedText, ("d", "e", "f", "g, h")))
+    new = written(CsvFormat(columns=("text",)), path, answers).decode()
+    assert new == 'text,x\nd,1\n e,2\n"f",3\n"g, h",4\n'

@@ -4,8 +4,10 @@ import bz2
 import gzip
 import lzma
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import zstandard
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from jumok.errors import ConfigError, DataError
 from jumok.formats import files
-from jumok.formats.files import ZstdStream, file_blocks, growth_limit, split_packing
+from jumok.formats.files import ZstdStream, file_blocks, growth_limit, raw_blocks, split_packing
 from jumok.formats.lines import MAX_LINE
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -80,7 +82,7 @@ def test_growth_is_limited_by_size() -> None:
 
 
 def test_a_window_beyond_measure_is_refused(tmp_path: Path) -> None:
-    wide = zstandard.ZstdCompressionParameters(window_log=30, compression_level=3)
+    wide = zstandard.ZstdCompressionParameters(window_log=28, compression_level=3)
     packer = zstandard.ZstdCompressor(compression_params=wide).compressobj()
     path = tmp_path / "wide.zst"
     path.write_bytes(packer.compress(b"a") + packer.flush())
@@ -114,3 +116,83 @@ def test_no_block_is_as_long_as_the_longest_line(ending: str, tmp_path: Path) ->
     blocks = list(file_blocks(str(path), "a"))
     assert b"".join(blocks) == data
     assert max(map(len, blocks)) < MAX_LINE
+
+
+def test_what_stands_at_a_path_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(path: str | Path) -> str:
+        with pytest.raises(DataError) as caught:
+            list(file_blocks(str(path)))
+        return str(caught.value)
+
+    folder = tmp_path / "folder"
+    (folder / "inner").mkdir(parents=True)
+    assert told(folder) == f"a folder, not a file\n  {folder}\n  name a file"
+    for name in "gfedcba":
+        (folder / f"{name}.txt").touch()
+    assert told(folder).endswith("\n  name a file in it: a.txt, b.txt, c.txt, d.txt, e.txt")
+    assert told(folder / "a.tx") == f"no such file\n  {folder}/a.tx\n  did you mean 'a.txt'?"
+    assert told(folder / "words") == f"no such file\n  {folder}/words\n  check the path"
+    assert (
+        told(folder / "no" / "a") == f"no such file\n  {folder}/no/a\n  there is no folder {folder}/no either"
+    )
+    assert told("/dev/null") == "a device, not a file\n  /dev/null\n  give a text file"
+    monkeypatch.chdir(tmp_path)  # the names of sockets are short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("s")
+    assert told("s") == "a socket, not a file\n  s\n  give a text file"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied"), "permission denied\n  f\n  check who may read it: ls -l"),
+        (OSError(5, "Input/output error"), "input/output error\n  f\n  give a text file"),
+        (OSError(), "unknown reason\n  f\n  give a text file"),
+    ],
+)
+def test_what_cannot_be_read_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
+) -> None:
+    with pytest.raises(DataError) as caught:
+        list(raw_blocks(Mock(read1=Mock(side_effect=error)), "f"))
+    assert str(caught.value) == f"cannot read the file: {said}"
+    (tmp_path / "a.gz").touch()
+    monkeypatch.setattr("builtins.open", Mock(side_effect=error))
+    with pytest.raises(DataError) as caught:
+        list(file_blocks(str(tmp_path / "a.gz")))
+    assert str(caught.value) == f"cannot read the file: {said.replace('  f', f'  {tmp_path}/a.gz')}"
+
+
+def test_a_packed_file_that_stops_being_readable_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(PACK[".gz"](b"a"))
+    reader = Mock(read=Mock(side_effect=[b"a", OSError(5, "Input/output error")]))
+    monkeypatch.setattr(files, "_unpacker", lambda file, packing: reader)
+    with pytest.raises(
+        DataError, match="^cannot read the file: input/output error\n  .*a.gz\n  give a text file$"
+    ):
+        list(file_blocks(str(path)))
+    reader.read.side_effect = [b"abc", OSError("Not a gzipped file")]
+    with pytest.raises(
+        DataError, match="^not a sound gzip file\n  .*a.gz, after 3 unpacked bytes\n  copy it again$"
+    ):
+        list(file_blocks(str(path)))
+
+
+def test_a_packed_file_may_grow_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(PACK[".gz"](b"a" * 100_000))
+    monkeypatch.setattr(files, "GROWTH_RATIO", 0)
+    monkeypatch.setattr(files, "GROWTH_FREE", 100_000)
+    assert sum(map(len, file_blocks(str(path)))) == 100_000
+    monkeypatch.setattr(files, "GROWTH_FREE", 99_999)
+    with pytest.raises(DataError, match="unpacks to more than 0 MiB, over 0 times its size"):
+        list(file_blocks(str(path), "f"))
+
+
+def test_an_empty_file_holds_nothing(tmp_path: Path) -> None:
+    for name in ("a.txt", "a.gz", "a.zst"):
+        (tmp_path / name).touch()
+        assert list(file_blocks(str(tmp_path / name))) == []

@@ -46,6 +46,7 @@ def test_a_page_without_answers_is_as_it_was_and_a_copy_has_the_same_tags(
         ("<p>\n  eins\n  zwei </p>", "<p>\n  EINS ZWEI </p>"),
         ("<p>&#13;\n\teins&#10; zwei &#32;\n</p>", "<p>&#13;\n\tEINS ZWEI &#32;\n</p>"),
         ("<li>a<li>b &amp; &lt;c", "<li>A<li>B &amp; &lt;C"),
+        ("<p>&#9;\"a\" 'b'&#32;</p>", "<p>&#9;\"A\" 'B'&#32;</p>"),
         ("<pre>nie</pre>ja", "<pre>nie</pre>JA"),
         ("<div translate=no>nie <p>nie</p></div>ja", "<div translate=no>nie <p>nie</p></div>JA"),
         ("<p class='x notranslate'>nie</p>", "<p class='x notranslate'>nie</p>"),
@@ -101,12 +102,30 @@ def test_texts_and_where_they_stand(tmp_path: Path) -> None:
         ("eins<br> <b>&nbsp;</b>zwei", ["eins", "\xa0zwei"]),
         ("eins<br>\n<b>zwei", ["eins zwei"]),
         ("eins<br>2 zwei", ["eins", "2 zwei"]),
+        ("eins<br>2a zwei", ["eins", "2a zwei"]),
+        ("eins<br>zWEI", ["eins zWEI"]),
         ("eins<br>", ["eins"]),
         ("Eins<p>zwei<br>drei", ["Eins", "zwei drei"]),
     ],
 )
 def test_a_line_goes_on_with_a_small_letter_that_is_near(tmp_path: Path, text: str, found: list[str]) -> None:
     assert texts(FORMAT, page(tmp_path, text)) == found
+
+
+def test_attributes_that_are_empty_or_not_there_are_no_texts(tmp_path: Path) -> None:
+    path = page(tmp_path, '<img alt=""><meta name="description"><input type=submit><p title=" ">x</p>')
+    assert texts(FORMAT, path) == ["x"]
+
+
+def test_a_tag_that_has_no_end_inside_another_is_a_point(tmp_path: Path) -> None:
+    (found,) = FORMAT.read(page(tmp_path, "x <b>a <i>c <u>d</b> e</i> <u>f</u>"))
+    assert [(tag.begin, tag.end, tag.open, tag.close) for tag in found.source.tags] == [
+        (2, 7, "<b>", "</b>"),
+        (4, 4, "<i>", ""),
+        (6, 6, "<u>", ""),
+        (9, 9, "</i>", ""),
+        (10, 11, "<u>", "</u>"),
+    ]
 
 
 def test_what_is_one_thing_is_one_point_with_all_that_is_inside(tmp_path: Path) -> None:
@@ -153,6 +172,12 @@ def test_encodings(tmp_path: Path) -> None:
     assert texts(FORMAT, path) == ["“Ja”"]
     path.write_bytes('<meta charset="euc-kr"><p>안녕</p>'.encode("euc-kr"))
     assert texts(FORMAT, path) == ["안녕"]
+    meta = b"<meta charset=koi8-r"
+    path.write_bytes(b" " * (2048 - len(meta)) + meta + b"><p>\xc1</p>")  # it ends with byte 2,048
+    assert texts(FORMAT, path) == ["а"]
+    path.write_bytes(b" " + path.read_bytes())
+    with pytest.raises(DataError, match="the file is not UTF-8: byte 0xc1"):
+        texts(FORMAT, path)
     path.write_bytes("<p>Grüße</p>".encode("latin-1"))
     with pytest.raises(DataError, match="the file is not UTF-8: byte 0xfc is no character\n.*line 1"):
         texts(FORMAT, path)

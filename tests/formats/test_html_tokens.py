@@ -64,6 +64,15 @@ def test_scripts_are_no_markup_and_quoted_signs_end_no_tag() -> None:
     assert kinds("<a title='1 > 0' x=\"</a>\">b") == [("start", "a"), ("text", "b")]
     assert kinds("<a it's>b") == [("start", "a"), ("text", "b")]
     assert kinds("a <b c") == [("text", "a "), ("other", "<b c")]
+    assert kinds("<b c='d>e") == [("other", "<b c='d>e")]
+    assert kinds("<script></script>x<style/>y") == [
+        ("start", "script"),
+        ("end", "script"),
+        ("text", "x"),
+        ("start", "style"),
+        ("text", "y"),
+    ]
+    assert kinds("<script>a</scripts>b") == [("start", "script"), ("other", "a</scripts>b")]
 
 
 def test_attributes_and_their_values() -> None:

@@ -102,3 +102,23 @@ def test_bytes_that_are_no_utf8_and_values_without_end(monkeypatch: pytest.Monke
 
 def test_an_empty_file_has_no_objects() -> None:
     assert read(" \n") == read("[]") == []
+
+
+def test_the_place_of_a_fault_is_the_same_however_the_file_comes() -> None:
+    for text, line in (
+        ('\n\n[{"a": "b"},\n\n{"a" "b"}\n]', 5),
+        ('\n[{"a": "b"}\n\n{"a": "b"}]', 4),
+        ('\n[\n{"a": "b"}\n]\n\n[]', 6),
+        ('\n{"en": {},\n\n "de" {}}', 4),
+    ):
+        for block in range(1, len(text) + 1):
+            with pytest.raises(DataError) as caught:
+                read(text, block)
+            assert caught.value.where == f"f:{line}"
+
+
+def test_only_a_value_is_long_not_what_stands_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_OBJECT", 1_000)
+    items = [{"a": "b" * 900}] * 20
+    for block in (300, 950, 2_500, 10_000):
+        assert [texts for _, texts in read(json.dumps(items), block)] == items

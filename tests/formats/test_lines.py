@@ -79,6 +79,7 @@ def test_blocks_change_nothing(text: str, cuts: list[int], start: str) -> None:
     ("blocks", "said"),
     [
         ([b"\0"], "a NUL byte, which no text has\n  f:1\n  the file is damaged or binary"),
+        ([b"\n\0\n"], "a NUL byte, which no text has\n  f:2\n"),
         ([b"\n\0"], "a NUL byte, which no text has\n  f:2\n"),
         ([b"\na\n", b"b\n\nc\0d\n"], "a NUL byte, which no text has\n  f:5\n"),
         ([b"\n\xff"], "byte 0xFF is not UTF-8\n  f:2:1\n  convert the file to UTF-8; or read on past"),
@@ -107,6 +108,14 @@ def test_what_is_no_text_may_be_replaced_or_noted() -> None:
         "\ufffd",
     ]
     assert {line: fault.where for line, fault in faults.items()} == {2: "f:2:1", 5: "f:5:2", 6: "f:6:1"}
+    both = Faults()
+    assert len(list(lines_of(iter([b"\xff\na\n\xfe\n"]), "f", "strict", both))) == 3
+    assert list(both) == [1, 3]
+
+
+def test_only_the_beginning_of_a_file_may_be_a_mark_or_that_of_another_format() -> None:
+    blocks = [b"a\n", b"\xef\xbb\xbfb\n", b"PK\3\4\n"]
+    assert list(lines_of(iter(blocks), "f", "strict")) == ["a", "\ufeffb", "PK\3\4"]
 
 
 def test_a_line_may_be_as_long_as_the_limit() -> None:

@@ -52,6 +52,10 @@ def test_emphasis_inside_a_word_has_stars_and_none_is_empty() -> None:
     tags = (Tag(0, 2, "_", "_"), Tag(3, 3, "**", "**"))
     assert flanked(MarkedText("저장을", tags)).tags == (Tag(0, 2, "*", "*"),)
     assert flanked(MarkedText("ab c", tags[:1])).tags == tags[:1]
+    assert flanked(MarkedText("ab", (Tag(0, 0, "**", "**"), Tag(0, 1, "_", "_")))).tags == (
+        Tag(0, 1, "*", "*"),
+    )
+    assert flanked(MarkedText("a.b c", (Tag(2, 3, "_", "_"),))).tags == (Tag(2, 3, "_", "_"),)
     second = Tag(1, 2, "__", "__")
     assert flanked(MarkedText("ab c", (second,))).tags == (Tag(1, 2, "**", "**"),)
     assert flanked(MarkedText(".b c", (second,))).tags == (second,)
@@ -114,6 +118,15 @@ def test_addresses_and_marks_are_points_and_lines_are_runs() -> None:
     ]
 
 
+def test_html_in_html_is_pairs_and_a_mark_with_a_definition_is_a_point() -> None:
+    environment = {"references": {"^1": {"href": "u", "title": ""}}}
+    (token,) = MarkdownIt("commonmark").parseInline("<b>x <i>y</i></b> [^1] z", environment)
+    (run,) = inline_runs(token.content, token.children or [], environment, in_table=False)
+    assert run.marked == MarkedText(
+        "x y  z", (Tag(0, 3, "<b>", "</b>"), Tag(2, 3, "<i>", "</i>"), Tag(4, 4, "[^1]"))
+    )
+
+
 def test_a_run_is_written_with_its_tags_and_other_words_for_its_pictures() -> None:
     (token,) = MarkdownIt("commonmark").parseInline("a **b** [![c](d)](e) ![f](g)")
     (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)
@@ -129,3 +142,26 @@ def test_code_is_text_in_a_tag_that_keeps_it(written: str, text: str) -> None:
     assert run.marked.text == text
     assert [tag.keep for tag in run.marked.tags] == [True]
     assert run.written(run.marked, []) == written.replace("\n", " ")
+
+
+def test_only_the_beginning_of_a_block_can_be_another_block_and_only_tables_have_bars() -> None:
+    assert [escape_block(text) for text in ("- - a", "# # a", "1. 2. a")] == [
+        "\\- - a",
+        "\\# # a",
+        "1\\. 2. a",
+    ]
+    (token,) = MarkdownIt("commonmark").parseInline("x  \ny")
+    for in_table, bar in ((True, "\\|"), (False, "|")):
+        first, second = inline_runs(token.content, token.children or [], {}, in_table=in_table)
+        assert first.written(MarkedText("- a | b"), []) == f"\\- a {bar} b"
+        assert second.written(MarkedText("- a | b"), []) == f"- a {bar} b"
+
+
+def test_signs_that_are_escaped_are_text_and_spaces_of_code_stay() -> None:
+    (token,) = MarkdownIt("commonmark").disable("text_join").parseInline("a \\* &amp; ` b` `` c ``")
+    (run,) = inline_runs(token.content, token.children or [], {}, in_table=False)
+    assert run.marked.text == "a * &  b c"
+    assert [(tag.open, tag.close) for tag in run.marked.tags] == [("`", "`"), ("`` ", " ``")]
+    (token,) = MarkdownIt("commonmark").parseInline("`a`")
+    with pytest.raises(NotFoundError):
+        inline_runs("`a", token.children or [], {}, in_table=False)

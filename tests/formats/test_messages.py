@@ -48,6 +48,7 @@ def test_tags_in_pairs_or_alone_are_markup_and_other_brackets_are_text() -> None
         "A bc <file>  1 < 2", (Tag(2, 3, "<b>", "</b>"), Tag(3, 3, "<br>"), Tag(12, 12, "<x/>"))
     )
     assert marked_string("<code>ls</code> lists").tags[0].keep
+    assert marked_string("<x/>a</x> <br>b</br>").text == "a</x> b"
     assert marked_string("<i>a<b>b</i>c</b>").tags == (Tag(0, 5, "<i>", "</i>"),)
 
 

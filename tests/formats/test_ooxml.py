@@ -2,7 +2,7 @@ import io
 from pathlib import Path
 
 import pytest
-from tests.formats.laws import segments
+from tests.formats.laws import inside, segments, written
 from tests.formats.office import sheets, slides, word, word_with
 
 from jumok.formats.docx import LEFT, WORD, DocxFormat
@@ -117,9 +117,9 @@ def walked(dialect: RunDialect, xml: str, *, answered: bool) -> tuple[list[Segme
 def test_paragraphs_of_word(before: str, after: str, found: list[tuple[str, str]]) -> None:
     """All that is written: runs joined, properties first, everything else where it was."""
     assert walked(WORD, before, answered=False)[1] == before
-    segments, written = walked(WORD, before, answered=True)
-    assert [(one.where, one.source.text) for one in segments] == found
-    assert written == after
+    asked, new = walked(WORD, before, answered=True)
+    assert [(one.where, one.source.text) for one in asked] == found
+    assert new == after
 
 
 @pytest.mark.parametrize(
@@ -144,3 +144,14 @@ def test_paragraphs_of_word(before: str, after: str, found: list[tuple[str, str]
 def test_a_text_of_excel_has_runs_only_where_it_needs_them(before: str, after: str) -> None:
     assert walked(STRINGS, f"<q:si>{before}</q:si>", answered=False)[1] == f"<q:si>{before}</q:si>"
     assert walked(STRINGS, f"<q:si>{before}</q:si>", answered=True)[1] == f"<q:si>{after}</q:si>"
+
+
+def test_boxes_that_are_alike_have_answers_of_their_own(tmp_path: Path) -> None:
+    box = "<w:pict><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:pict>"
+    path = word_with(
+        tmp_path / "a.docx", f"<w:p><w:r><w:t>Words</w:t>{box.format('Box') * 2}<w:t>more</w:t></w:r></w:p>"
+    )
+    source = segments(DocxFormat(), path)[2].source
+    new = inside(written(DocxFormat(), path, iter([MarkedText("One"), MarkedText("Two"), source])))
+    document = new["word/document.xml"].decode()
+    assert 0 < document.index(">One<") < document.index(">Two<")

@@ -57,6 +57,9 @@ def test_texts_and_where_they_stand(tmp_path: Path) -> None:
         ("Top", "styles.xml, paragraph 2"),
     ]
     new = capitals_of(check_laws(OdtFormat(), path)).decode()
+    answers = [MarkedText("One"), MarkedText("Two"), segments(OdtFormat(), path)[2].source, None, None]
+    content = inside(written(OdtFormat(), path, iter(answers)))["content.xml"]
+    assert 0 < content.index(b">One<") < content.index(b">Two<")
     other = note.replace("Same", "SAME")
     assert f"<text:p/><text:p>ONE{other}TWO{other}</text:p><text:h>THREE</text:h>" in new
 

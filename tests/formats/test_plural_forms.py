@@ -77,6 +77,8 @@ def test_what_is_no_rule_is_refused() -> None:
         ("1 ? 2 : 0 ? 3 : 4", 2),
         ("0 ? 2 : 0 ? 3 : 4", 4),
         ("1 ? 0 ? 2 : 3 : 4", 3),
+        ("0 ? 2 : 0 || 1", 1),
+        ("0 ? 2 : 0 && 1 ? 3 : 1 && 1", 1),
     ],
 )
 def test_operators_bind_as_those_of_c(expression: str, value: int) -> None:

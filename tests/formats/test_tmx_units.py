@@ -78,8 +78,8 @@ def test_a_file_that_is_cut_off_gives_what_it_has() -> None:
 
 def test_a_fault_is_named_by_the_line_of_its_language_and_a_variant_without_text_is_passed_over() -> None:
     variants = '<tuv xml:lang="en"/>' + "".join(
-        f'<tuv xml:lang="de">\n<seg>{text}</seg></tuv>\n' for text in "ab"
+        f'<tuv\nxml:lang="de">\n<seg>{text}</seg></tuv>\n' for text in "ab"
     )
     (unit,) = read_tmx([f"<tmx>\n<tu>\n{variants}</tu></tmx>".encode()], "f")
     assert unit.fault is not None
-    assert (unit.texts, unit.fault.where) == ({"de": "b"}, "f, unit 1 (line 5)")
+    assert (unit.texts, unit.fault.where) == ({"de": "b"}, "f, unit 1 (line 6)")

@@ -28,6 +28,12 @@ def test_a_link_is_a_tag_around_its_text() -> None:
         RunText("here", ""),
         RunMark(mark("end").raw, "close"),
     ]
+    link: list[RunItem] = [mark("begin"), code("HYPERLINK"), mark("separate"), RunMark("<pic/>"), mark("end")]
+    assert joined(link) == [
+        RunMark(mark("begin").raw + code("HYPERLINK").raw + mark("separate").raw, "open"),
+        RunMark("<pic/>"),
+        RunMark(mark("end").raw, "close"),
+    ]
 
 
 def test_a_field_that_only_speaks_of_a_link_is_a_point() -> None:

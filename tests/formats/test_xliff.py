@@ -122,3 +122,12 @@ def test_how_sure_a_model_is_stands_in_the_file(path: Path) -> None:
         said = [one.get("subState") for one in tree.iter() if one.tag.endswith("}segment")]
     assert set(filter(None, said)) <= {"0.82", "jumok:confidence-0.82"}
     assert said.count(None) < len(said)
+
+
+def test_a_unit_without_a_source_stays(tmp_path: Path) -> None:
+    unit = '<trans-unit id="{}"><note>x</note>{}</trans-unit>'
+    units = unit.format(1, "") + unit.format(2, "<source>zwei</source>")
+    path = tmp_path / "a.xlf"
+    path.write_text(f'<xliff version="1.2"><file source-language="de"><body>{units}</body></file></xliff>')
+    assert [(one.source.text, one.where) for one in FORMAT.read(path)] == [("zwei", "unit 2, line 1")]
+    assert unit.format(1, "").encode() in written(FORMAT, path, capitals)

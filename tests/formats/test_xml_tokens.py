@@ -151,7 +151,9 @@ def test_tokens_whatever_the_encoding(tmp_path: Path, code: str, said: str, know
     tokens = list(reader.tokens())
     assert reader.encoding == known
     decoded = [reader.decode(one.raw) for one in tokens]
-    told = tokens[decoded[0] == "\ufeff" :]  # a mark is a token of its own
+    marked = decoded[0] == "\ufeff"
+    assert not marked or (tokens[0].kind, tokens[0].line) == ("other", 1)
+    told = tokens[marked:]  # a mark is a token of its own
     assert [(one.kind, one.line, one.local, one.text) for one in told] == KINDS
     assert "".join(decoded).removeprefix("\ufeff") == FULL.format(said)
     assert reader.encode("".join(decoded)) == path.read_bytes()
@@ -168,6 +170,7 @@ def test_tokens_whatever_the_encoding(tmp_path: Path, code: str, said: str, know
             b'<?xml version="1.0" encoding="klingon"?><r/>',
             "cannot read the XML: unknown .*\n.*line 1\n  save it as",
         ),
+        (b"<a><b/><b/><b/><b><c/></b></a>", "elements are nested more than 2 deep\n.*line 1"),
         (b"<a><b><c/></b></a>", "elements are nested more than 2 deep\n.*line 1\n  correct the file"),
     ],
 )
@@ -180,3 +183,9 @@ def test_faults_at_the_edges(tmp_path: Path, data: bytes, message: str) -> None:
 def test_only_what_is_open_is_deep(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_bytes(b"<a>" + b"<b/><b>x</b>" * 5 + b"</a>")
     assert sum(one.kind == "start" for one in XmlReader(tmp_path / "a.xml", depth=2).tokens()) == 11
+
+
+def test_the_encoding_of_a_long_beginning_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(f"<!-- {'x' * CHUNK} --><r>é</r>".encode("utf-16"))
+    reader = XmlReader(tmp_path / "a.xml")
+    assert [reader.decode(one.raw) for one in reader.tokens()][-3:] == ["<r>", "é", "</r>"]

@@ -196,7 +196,7 @@ def test_ensembles_draw_too(names: tuple[str, ...], mean: str) -> None:
         agree(by_native(native, jobs, config), by_torch(model, jobs, config, SPELLED), config)
 
 
-@settings(max_examples=min(60, settings().max_examples), deadline=None)
+@settings(max_examples=min(30, settings().max_examples), deadline=None)
 @given(
     st.lists(st.lists(PHRASES, max_size=3).map(tuple), min_size=1, max_size=3),
     st.lists(st.sampled_from(["a", "bb", "é", "가가", "ab"]), max_size=2),

@@ -224,7 +224,7 @@ def test_the_first_correction_is_completed_too(name: str, tmp_path: Path) -> Non
 
 def test_what_was_written_behind_a_correction_stays(tmp_path: Path) -> None:
     path, record = tmp_path / "a.tsv", "c\td\n"
-    for rest in (record, record + "e", record + "e\tf\n"):
+    for rest in (record, record + "e", record + "e\tf\n", "c\tde\n", "c\td,"):
         path.write_text(f"source\ttarget\n{rest}")
         (tmp_path / "a.tsv.lock").write_text(json.dumps({"place": 14, "record": record}))
         CorrectionFile(path).close()
@@ -242,3 +242,30 @@ def test_a_file_takes_corrections_up_to_256_mib(tmp_path: Path) -> None:
             LimitError, match="a.tsv has more than 256 MiB of corrections\n  start with another"
         ):
             file.add("e", "f")
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tmx"])
+def test_what_is_noted_before_it_is_written_is_read_back(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, write = tmp_path / f"{name}.lock", module._write_all
+    with CorrectionFile(tmp_path / name) as file:
+        file.add("a", "b", ("de", "en"))
+        assert lock.read_bytes() == b""
+
+        def killed(handle: int, data: bytes, place: int) -> None:
+            if handle == file.file:
+                raise Killed
+            write(handle, data, place)
+
+        monkeypatch.setattr(module, "_write_all", killed)
+        with pytest.raises(Killed):
+            file.add("c", "d", ("de", "en"))
+        assert json.loads(lock.read_bytes()).keys() == {"place", "record"}
+        monkeypatch.setattr(module, "_write_all", write)
+    CorrectionFile(tmp_path / name).close()
+    assert pairs_in(tmp_path / name) == [("a", "b"), ("c", "d")]

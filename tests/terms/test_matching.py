@@ -51,6 +51,7 @@ def test_the_longest_goes_first_and_none_overlap() -> None:
     assert found(terms, "eine temporäre Datei öffnen, die Datei") == ["temporäre Datei", "Datei"]
     assert found({"a bc": "x", "bc defgh": "y"}, "a bc defgh, a bc") == ["bc defgh", "a bc"]
     assert found({"ab cd": "x", "cd ef": "y"}, "ab cd ef") == ["ab cd"]
+    assert found({"文件": "x", "夹子具": "y"}, "文件夹子具", "zh") == ["文件", "夹子具"]
     assert found({"文件": "x", "夹子": "y"}, "文件夹子文件", "zh") == ["文件", "夹子", "文件"]
 
 

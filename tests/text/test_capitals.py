@@ -49,7 +49,6 @@ def test_signs_around_the_words_stay() -> None:
 
 
 def test_half_as_many_tokens_more_are_not_rare() -> None:
-    for tokens, small in ((3, None), (4, "save this")):
-        assert small_letters("SAVE THIS", lambda text, n=tokens: n if text.isupper() else 2) == (
-            small and small.capitalize()
-        )
+    found = small_letters("SAVE THIS", lambda text: 3 if text.isupper() else 2)
+    rare = small_letters("SAVE THIS", lambda text: 4 if text.isupper() else 2)
+    assert (found, rare) == (None, "Save this")

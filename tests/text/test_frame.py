@@ -26,9 +26,9 @@ from jumok.text.tokenizer import BOS, EOS, Tokenizers, load_tokenizers, train_to
 
 LINES = ["ein Mann <2de> reitet", "a man rides <2en> a horse", "<2fr> un homme"] * 4
 DIRECTIONS = (Direction("en", "de"), Direction("en", "fr"), Direction("de", "en"))
-NLLB = {"source": (SOURCE, TEXT, "</s>"), "target": (TARGET,)}
-MBART = {"source": (TEXT, "</s>", SOURCE), "target": (TARGET,)}
-BART = {"source": ("<s>", TEXT, "</s>"), "target": ("<s>",)}
+NLLB: dict[str, Any] = {"source": (SOURCE, TEXT, "</s>"), "target": (TARGET,)}
+MBART: dict[str, Any] = {"source": (TEXT, "</s>", SOURCE), "target": (TARGET,)}
+BART: dict[str, Any] = {"source": ("<s>", TEXT, "</s>"), "target": ("<s>",)}
 
 
 def framed(kind: str = "bpe", **frame: Any) -> Tokenizers:

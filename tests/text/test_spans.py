@@ -139,8 +139,8 @@ def test_letters_of_one_syllable_share_its_place() -> None:
 
 def test_the_space_before_a_word_is_no_part_of_it() -> None:
     tokenizer = train_tokenizer(LINES, TextConfig(vocabulary=340)).with_tags(["<2de>"])
-    word, space, tag = (tokenizer.token_id(name) for name in (" a", " ", "<2de>"))
-    first, second = tokenizer.token_id("<0xC3>"), tokenizer.token_id("<0xA9>")
+    names = (" a", " ", "<2de>", "<0xC3>", "<0xA9>")
+    word, space, tag, first, second = (tokenizer.token_id(name) or 0 for name in names)
     for ids, text, spans in (
         ([word, space, tag, word, EOS], "a  a", [(0, 1), (1, 2), (2, 2), (3, 4), (4, 4)]),
         ([space, word], " a", [(0, 0), (1, 2)]),

@@ -171,7 +171,7 @@ def verdicts(said: Mapping[bool | None, Sequence[str]]) -> str:
     if open_:
         parts.append(f"for {joined(open_)} it is open" + ("" if parts else " whether it falls with length"))
     text = ", ".join(parts)
-    return text.replace("for ", "For ", 1) if text.startswith("for ") else text
+    return f"F{text[1:]}" if text.startswith("for ") else text
 
 
 def beyond(report: Json) -> Iterator[str]:

@@ -256,7 +256,7 @@ def best_stretch(
         have = [n for n in shares if least <= n < most]
         if not have:
             continue
-        total, begin = 0.0, min(have)
+        total, begin = 0.0, least
         for n in range(min(have), max(have) + 1):
             if total <= 0:
                 total, begin = 0.0, n

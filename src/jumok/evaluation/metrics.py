@@ -162,7 +162,7 @@ def _bleu_score(sums: Rows) -> Rows:
     sums (…, 10): hypothesis length, reference length, matches of order 1 to 4, n-grams of order 1 to 4.
     """
     hypothesis, reference = sums[..., 0], sums[..., 1]
-    matches, totals = sums[..., 2:6], sums[..., 6:10]
+    matches, totals = sums[..., 2:6], sums[..., 6:]
     missing = matches == 0
     smoothed = np.where(missing, 0.5 ** missing.cumsum(axis=-1), matches)
     log_precision = np.log(smoothed / np.maximum(totals, 1)).mean(axis=-1)

@@ -97,7 +97,7 @@ def gradients(
     source: Source = subject.source_ids
     written = [*subject.target_ids, *([EOS] if subject.ended else [])]
     check_lengths(source, lengths)
-    for side, count in (("source", max(len(source), *lengths, 0) + 1), ("target", len(written))):
+    for side, count in (("source", max((len(source), *lengths)) + 1), ("target", len(written))):
         if count > most:
             raise too_long(side, count, most)
     model = translator.model if fresh is None else fresh_model(translator, config, fresh)

@@ -91,7 +91,7 @@ def string(tokens: list[NamedToken], where: str) -> Walk:
         if elements or cdata
         else write(before + render(answer) + after)
     )
-    if not (before or cdata) and content[:1] in ("@", "?"):
+    if not cdata and content[:1] in ("@", "?"):
         content = "\\" + content
     content = f'"{content}"' if quoted else content
     yield opened(start.raw) + (f"{_CDATA}{content}]]>" if cdata else content) + closed(start)

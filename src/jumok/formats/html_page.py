@@ -124,7 +124,7 @@ def breaks(tokens: Sequence[HtmlToken], number: int) -> bool:
     """Whether a line break ends a text: not if the next line goes on with a small letter."""
     if tokens[number].name != "br":
         return False
-    rest = (html.unescape(one.raw).strip() for one in tokens[number + 1 : number + 4] if one.kind == "text")
+    rest = (html.unescape(one.raw).strip() for one in tokens[number : number + 4] if one.kind == "text")
     following = next((text for text in rest if text), "")
     return not following[:1].islower()
 

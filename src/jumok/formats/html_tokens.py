@@ -116,7 +116,7 @@ def with_value(raw: str, name: str, value: str) -> str:
     if known is None:
         end = len(raw) - (2 if raw.endswith("/>") else 1)
         return f'{raw[:end].rstrip()} {name}="{written}"{raw[end:]}'
-    quoted = raw[known.begin - 1 : known.begin] in ('"', "'") and known.begin > 0
+    quoted = raw[known.begin - 1 : known.begin] in ('"', "'")
     if known.begin == known.end and not quoted:
         return f'{raw[: known.begin]}="{written}"{raw[known.end :]}'
     return raw[: known.begin] + (written if quoted else f'"{written}"') + raw[known.end :]

@@ -103,8 +103,8 @@ def one_entry(entry: PoEntry, singular: int) -> Generator[Segment | str, MarkedT
     fields, lines, texts = entry.fields, entry.lines, entry.texts
     if not texts.get("msgid"):
         yield "".join(lines)
-        rule = re.search(r"Plural-Forms:([^\n]*)", texts.get("msgstr", ""))
-        return singular_form(rule[1]) if rule else singular
+        rule = re.search(r"Plural-Forms:[^\n]*", texts.get("msgstr", ""))
+        return singular_form(rule[0]) if rule else singular
     changed = False
     for field in fields:
         if not field.key.startswith("msgstr"):
