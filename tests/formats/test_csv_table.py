@@ -107,6 +107,14 @@ def test_a_sign_of_inches_is_no_quotation(tmp_path: Path) -> None:
     assert capitals.splitlines()[1:] == ['1,"A 5"" PIPE"', '2,"""SO"" CALLED"', '3,"ONE, ""TWO"""']
 
 
+def test_a_quotation_mark_that_nothing_closes_is_a_sign_in_a_tsv(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(b'1\tone\n"x\ttwo\n3\t"three\n4\t"four"\r\n')
+    assert texts(TsvFormat(columns=("2",)), path) == ["one", "two", '"three', "four"]
+    capitals = check_laws(TsvFormat(columns=("2",)), path).read_bytes()
+    assert capitals == b'1\tONE\n"x\tTWO\n3\t"THREE\n4\t"FOUR"\r\n'
+
+
 def test_rows_that_are_short_or_blank_stay(tmp_path: Path) -> None:
     path = table(tmp_path, "id,text\n1\n\n2,words,more\n")
     assert texts(CsvFormat(columns=("text",)), path) == ["words"]

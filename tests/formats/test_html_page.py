@@ -162,6 +162,16 @@ def test_an_answer_for_an_attribute_alone(tmp_path: Path) -> None:
     assert result.decode() == "<p>text <img alt='&quot;new&quot;'> more</p>"
 
 
+@pytest.mark.parametrize("name", ["hex", "rot13", "idna", "undefined", "punycode", "utf-16", "utf-8-sig"])
+def test_a_charset_that_a_page_cannot_have_is_as_none(tmp_path: Path, name: str) -> None:
+    path = page(tmp_path, f"<meta charset={name}><p>Grüße</p>")
+    assert texts(FORMAT, path) == ["Grüße"]
+    assert written(FORMAT, path).decode() == f"<meta charset={name}><p>Grüße</p>"
+    path.write_bytes(path.read_text(encoding="utf-8").encode("latin-1"))
+    with pytest.raises(DataError, match="the file is not UTF-8: byte 0xfc is no character\n.*line 1"):
+        texts(FORMAT, path)
+
+
 def test_encodings(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_bytes('<meta charset="iso-8859-1"><p>Grüße</p>'.encode("latin-1"))

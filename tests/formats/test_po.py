@@ -137,6 +137,8 @@ def test_line_ends_and_other_encodings_stay(tmp_path: Path) -> None:
         ("words\n", "not a line of a catalogue"),
         ('msgid "a"\nmsgid "b"\nmsgstr ""\n', "not a line of a catalogue: 'msgid \"b\"'\n.*line 2"),
         ('msgid ""\nmsgstr "charset=klingon\\n"\n', "unknown charset 'klingon' in the header"),
+        ('msgid ""\nmsgstr "charset=undefined\\n"\n', "unknown charset 'undefined' in the header"),
+        ('msgid ""\nmsgstr "charset=punycode\\n"\n# ü-ü\n', "not PUNYCODE, as its header says"),
         (
             HEADER.format("").replace("UTF-8", "ascii") + '# ü\nmsgid "a"\n',
             "not ASCII, as its header says.*\n.*line 6",

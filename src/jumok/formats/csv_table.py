@@ -45,6 +45,8 @@ class CsvFormat:
         mark, chosen = self.mark or delimiter_of(first), frozenset[int]()
         for number, row in rows(path, chain([first] if first else [], lines), mark, quoted=not self.mark):
             cells = cells_of(row, mark)
+            if mark.join(cells) != row.rstrip("\r\n"):  # of a TSV: a quotation mark that nothing closes
+                cells = row.rstrip("\r\n").split(mark)
             if not chosen:
                 chosen, header = self.chosen(path, [value(cell) for cell in cells])
                 if header:

@@ -76,8 +76,10 @@ def read_page(path: Path) -> tuple[Encoding, str]:
     if not encoding.mark and said:
         try:
             name = codecs.lookup(said[1].decode("ascii")).name
-            encoding = Encoding("cp1252" if name in ("iso8859-1", "ascii") else name)  # as browsers read it
-        except LookupError:
+            b"\xff".decode(name, "replace")  # which codecs that are no encodings refuse
+            if "<".encode(name) == b"<":  # else the tag itself would not be in it: UTF-16
+                encoding = Encoding("cp1252" if name in ("iso8859-1", "ascii") else name)  # as browsers do
+        except (LookupError, UnicodeError):
             pass
     try:
         return encoding, data[len(encoding.mark) :].decode(encoding.name)

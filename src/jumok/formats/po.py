@@ -60,7 +60,7 @@ def encoding(path: Path) -> Encoding:
     name = found[1].decode() if found and found[1] != b"CHARSET" else "utf-8"
     try:
         "".encode(name)
-    except LookupError:
+    except (LookupError, UnicodeError):
         hint = "write charset=UTF-8 and save it so"
         raise DataError(
             f"unknown charset {name!r} in the header", where=str(path), hint=hint, code="encoding"
@@ -75,7 +75,7 @@ def lines_of(path: Path, code: Encoding) -> Iterator[str]:
         for number, line in enumerate(file, start=1):
             try:
                 yield line.decode(code.name)
-            except (UnicodeDecodeError, LookupError) as error:
+            except (UnicodeError, LookupError) as error:
                 raise DataError(
                     f"the file is not {code.name.upper()}, as its header says: {error}",
                     where=f"{path}, line {number}",
