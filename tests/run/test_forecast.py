@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.config import (
+    DataConfig,
     LuongConfig,
     RnnConfig,
     RunConfig,
@@ -17,6 +18,7 @@ from jumok.config import (
     TrainingConfig,
     TransformerConfig,
 )
+from jumok.errors import ConfigError
 from jumok.models.build import build_model
 from jumok.run.forecast import (
     EFFICIENCY,
@@ -25,6 +27,7 @@ from jumok.run.forecast import (
     all_weights,
     held_bytes,
     kept_numbers,
+    least_seconds,
     matrices,
     need_of,
     parts_that_fit,
@@ -262,3 +265,134 @@ def test_options_of_a_transformer_are_in_its_forecast() -> None:
     assert need(head_width=32).per_token < plain.per_token
     assert need(positions="relative").per_token > plain.per_token
     assert need(rms_norm=True, logits_bias=True).at_rest == plain.at_rest
+
+
+SMALL = TransformerConfig(encoder_layers=1, decoder_layers=2, width=2, heads=1, feedforward=3, head_width=4)
+OF_SMALL = RunConfig(model=SMALL, text=TextConfig(vocabulary=300), start=StartConfig(model="m"))
+# an encoder layer has 4·2·4 + 2·2·3 = 44 weights, a decoder layer 8·2·4 + 2·2·3 = 76, the only table 600
+
+
+def unknown(*matrices: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A model of width 2 that has no formula, and these matrices."""
+    monkeypatch.setattr("jumok.run.forecast.matrices", lambda _: list(matrices))
+    return SimpleNamespace(width=2)
+
+
+def test_weights_that_a_token_passes_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert active_weights(SMALL, 300) == (44 + 2 * 76 + 600) / 2
+    assert active_weights(replace(SMALL, gated=True), 300) == (50 + 2 * 82 + 600) / 2  # a third matrix
+    for cell, gates in (("rnn", 1), ("gru", 3), ("lstm", 4)):
+        model = RnnConfig(width=2, layers=2, cell=cell)  # type: ignore[arg-type]
+        assert active_weights(model, 300) == (2 * 2 * gates * 2 * 4 + 3 * 4 + 600) / 2
+    assert active_weights(unknown((3, 4), (5, 6), monkeypatch=monkeypatch), 300) == (12 + 30 + 600) / 2
+
+
+def test_numbers_that_a_token_leaves_behind_counted_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an encoder layer 4·4 + 4·2 + 3, of a decoder layer 7·4 + 7·2 + 3, and 4·2 around them."""
+    assert kept_numbers(SMALL, 10) == (27 + 2 * 45) / 2 + 8
+    assert kept_numbers(replace(SMALL, activation="gelu"), 10) == (30 + 2 * 48) / 2 + 8
+    assert kept_numbers(replace(SMALL, gated=True), 10) == (33 + 2 * 51) / 2 + 8
+    banded = replace(SMALL, heads=3, head_width=1, positions="relative")
+    assert kept_numbers(banded, 10) == (23 + 180 + 2 * (38 + 120)) / 2 + 8
+    assert kept_numbers(RnnConfig(width=2, layers=2, cell="gru"), 10) == 2 * (2 * 3 + 2) * 2 + 8 * 2
+    assert kept_numbers(unknown((3, 4), (5, 6), monkeypatch=monkeypatch), 10) == 4 * (3 + 5) / 2 + 8 * 2
+
+
+@pytest.mark.parametrize(
+    ("training", "taken"),
+    [
+        ({}, 18 * 796),  # weight, gradient, two moments, a copy
+        ({"ema": 0.9}, 22 * 796),
+        ({"anchor": 1.0, "ema": 0.9}, 26 * 796),
+        ({"lora": 8}, 14 * 796),
+        ({"lora": 8, "ema": 0.9}, 18 * 796),
+        ({"freeze": "encoder"}, 18 * 752 + 6 * 44),
+        ({"freeze": "decoder", "ema": 0.9}, 22 * 644 + 6 * 152),
+        ({"freeze": "embeddings"}, 18 * 196 + 6 * 600),
+    ],
+)
+def test_bytes_of_796_weights(training: dict[str, Any], taken: int) -> None:
+    config = replace(OF_SMALL, training=TrainingConfig(batches="packed", **training))
+    assert all_weights(config) == 796
+    assert held_bytes(config) == taken
+    assert need_of(config, H200).at_rest == taken + 3 * 2**30  # chunks of logits, and CUDA
+    separate = replace(config, text=TextConfig(vocabulary=300, shared=False))
+    assert all_weights(separate) == 796 + 600
+    assert all_weights(replace(separate, model=replace(SMALL, tied=False))) == 796 + 1200
+
+
+@pytest.mark.parametrize(
+    ("freeze", "operations"),
+    [
+        ("decoder", 6 * 44 + 4 * 152 + 6 * 600),
+        ("encoder", 4 * 44 + 6 * 152 + 6 * 600),
+        ("encoder,embeddings", 2 * 44 + 6 * 152 + 4 * 600),  # nothing comes back through the encoder
+        ("decoder,embeddings", 6 * 44 + 4 * 152 + 4 * 600),
+    ],
+)
+def test_operations_of_frozen_layers_counted_by_hand(freeze: str, operations: int) -> None:
+    config = replace(OF_SMALL, training=TrainingConfig(freeze=freeze))
+    assert work_left(config) == operations / (6 * 796)
+
+
+def test_no_pass_on_a_gpu_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However fast it multiplies: it starts so many kernels, or goes through so many steps in time."""
+    endless = replace(H200, gflops=1e30)
+
+    def milliseconds(model: Any, batches: Any = "packed", **training: Any) -> float:
+        asked = TrainingConfig(batch_tokens=1000, batches=batches, **training)
+        config = replace(BASE, model=model, data=DataConfig(max_length=100), training=asked)
+        return 1000 * 1000 / tokens_per_second(config, endless)
+
+    kernels = 45 * (1 + 1.5 * 2) + 80
+    assert milliseconds(SMALL) == pytest.approx(kernels * 5.5e-3)
+    assert milliseconds(SMALL, accumulate=3) == pytest.approx(3 * kernels * 5.5e-3)
+    assert milliseconds(SMALL, "sorted") == pytest.approx(kernels * 1e-2)
+    plain = LuongConfig(width=8, layers=3)
+    assert milliseconds(plain) == pytest.approx(50 * 2 * 3 * 0.04)
+    assert milliseconds(replace(plain, input_feeding=True)) == pytest.approx(50 * (3 * 0.04 + 2))
+    config: Any = SimpleNamespace(model=unknown(*[(1, 1)] * 8, monkeypatch=monkeypatch))
+    assert least_seconds(config, "packed") == pytest.approx((45 * 2 + 80) * 1e-5)  # four matrices a layer
+
+
+def test_shares_of_the_speed_that_was_measured() -> None:
+    """Cells compute in fp32 a step at a time; a CPU gains by bf16 in a Transformer's products alone."""
+    for model, machine, precision, share in (
+        (LuongConfig(width=512), H200, "auto", 0.1),
+        (BASE.model, H200, "auto", 0.5),
+        (BASE.model, CPU, "fp32", 0.4),
+        (BASE.model, replace(CPU, gain=16.0), "bf16", 0.4 * 8),
+        (BASE.model, replace(CPU, gain=16.0), "fp32", 0.4),
+        (LuongConfig(width=512), replace(CPU, gain=16.0), "bf16", 0.4),
+    ):
+        training = TrainingConfig(batch_tokens=6 * 10**7, batches="packed", precision=precision)  # type: ignore[arg-type]
+        config = replace(BASE, model=model, training=training)
+        six = 6 * active_weights(model, 32_000)
+        assert tokens_per_second(config, machine) * six == pytest.approx(share * machine.gflops * 1e9)
+
+
+def test_refusals_say_how_much_is_there_and_what_would_fit() -> None:
+    """796 weights and 66.5 numbers of 2 bytes for a token, beside 3 GiB, on a machine of 4 GiB."""
+    machine = replace(H200, name="A card", memory=4 * 2**30)
+    much = replace(OF_SMALL, training=TrainingConfig(batch_tokens=10**7, batches="packed"))
+    with pytest.raises(ConfigError) as caught:
+        refuse_too_large(much, machine)
+    assert str(caught.value) == (
+        "training.batch_tokens=10000000 needs about 4 GiB, and A card has 4 GiB\n"
+        "  set training.accumulate=2: the same update in 2 parts; "
+        "or training.batch_tokens to 6458000 or less"
+    )
+    for start, hint in (
+        ("m", "teach adapters only (--lora 8), or freeze parts (--freeze encoder,embeddings)"),
+        (
+            "",
+            "choose a smaller one (--preset small, model.width, text.vocabulary), or share it between "
+            "several GPUs: torchrun with training.shard=true",
+        ),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            refuse_too_large(
+                replace(much, start=StartConfig(model=start)), replace(machine, memory=3 * 2**30)
+            )
+        said = f"this model needs about 3.0 GiB before the first sentence, and A card has 3 GiB\n  {hint}"
+        assert str(caught.value) == said
