@@ -231,3 +231,22 @@ def test_the_best_path_is_the_best_of_all(rows: list[list[int]], change: int) ->
 
 def test_runs() -> None:
     assert runs(np.array([5, 5, 6, 6, 6, 5])) == [(0, 2), (2, 5), (5, 6)]
+
+
+def test_lines_in_doubt_are_those_between_told_once() -> None:
+    sample = PairSample()
+    sample.add([1, 2, 4, 5, 9], ["a"] * 5, ["b"] * 5)
+    both = Alignment((Stretch(1, 2, 1), Stretch(4, 5, 2), Stretch(9, 9, 3)))
+    assert sample.doubtful(both) == [(3, 3), (6, 8)]
+    assert sample.doubtful(Alignment((Stretch(2, 2, 1), Stretch(9, 9, None)))) == [(3, 3), (6, 8)]
+
+
+def test_every_thirty_second_block_of_a_long_corpus_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SAMPLE", 1_000)
+    sample = PairSample([(201, 203), (29_999, 29_999)])
+    for first in range(1, 30_001, 1_000):
+        sample.add(range(first, first + 1_000), ["a"] * 1_000, ["b"] * 1_000)
+    blocks = [range(200 * n + 1, 200 * n + 201) for n in (0, 32, 64, 96, 128)]
+    numbers = [*blocks[0], 201, 202, 203, *(number for block in blocks[1:] for number in block), 29_999]
+    assert sample.lists()[0].tolist() == numbers
+    assert (sample.last, sample.stride) == (30_000, 32)

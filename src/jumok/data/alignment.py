@@ -113,12 +113,12 @@ class PairSample:
 
     def doubtful(self, found: Alignment) -> list[Span]:
         """The lines, not looked at, among which some stretch begins or ends."""
-        numbers, spans = self.lists()[0], []
+        numbers, spans = self.lists()[0], dict[Span, None]()  # two stretches may meet in one
         for edge in sorted({edge for one in found.stretches for edge in (one.first - 1, one.last)}):
             place = int(np.searchsorted(numbers, edge, side="right"))
             if 0 < place < len(numbers) and numbers[place] - numbers[place - 1] > 1:
-                spans.append((int(numbers[place - 1]) + 1, int(numbers[place]) - 1))
-        return spans
+                spans[int(numbers[place - 1]) + 1, int(numbers[place]) - 1] = None
+        return [*spans]
 
 
 def judge(sample: PairSample) -> Alignment:
@@ -170,11 +170,14 @@ class LineOrder:
         likeness = self.learn(pairs)
         return float(likeness.score(pairs).mean() - likeness.score(self.far[: len(pairs)]).mean())
 
-    def partners(self, states: States, first: int = 0) -> Rows:
-        """The pairs (M, 2) of lines that these states of the lines from `first` on mean."""
+    def partners(self, states: States) -> Rows:
+        """The pairs (M, 2) of lines that these states of the first lines mean."""
         lines = np.flatnonzero(states != NONE)
-        there = lines + states[lines] - REACH + first
-        lines = lines + first
+        return self.shifted(lines, states[lines] - REACH)
+
+    def shifted(self, lines: States, shift: States | int) -> Rows:
+        """The pairs (M, 2) of these lines and those that stand so many lines further on in the corpus."""
+        there = lines + shift
         inside = (there >= 0) & (there < len(self.numbers))
         lines, there = lines[inside], there[inside]
         near = self.numbers[there] - self.numbers[lines] == there - lines
@@ -227,10 +230,9 @@ class LineOrder:
 
     def distance(self, first: int, end: int, likeness: Likeness) -> int | None:
         """How far away the partners of a stretch are, if they are all as far."""
-        states = np.full(min(end - first, BLOCK), REACH)
-        found = dict[int, float]()
+        lines, found = np.arange(first, min(end, first + BLOCK)), dict[int, float]()
         for shift in range(-FAR, FAR + 1):
-            pairs = self.partners(states + shift, first)
+            pairs = self.shifted(lines, shift)
             if abs(shift) > REACH and len(pairs) >= STRETCH:
                 found[shift] = float(likeness.score(pairs).mean())
         best = max(found, key=lambda shift: found[shift], default=0)
@@ -241,7 +243,7 @@ class LineOrder:
     def example(self, stretch: Stretch) -> str:
         """The first source of a stretch with the target that it fits, and where that stands."""
         place, shift = int(np.searchsorted(self.numbers, stretch.first)), stretch.shift or 0
-        pairs = self.partners(np.array([REACH + shift]), place)
+        pairs = self.shifted(np.array([place]), shift)
         if not len(pairs):
             return ""
         texts = (
