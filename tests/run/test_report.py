@@ -10,7 +10,15 @@ import pytest
 import jumok
 from jumok.config import ENDLESS
 from jumok.run.plan import Choice
-from jumok.run.report import SpacedLines, check_command, event_line, kept_scores, plan_lines
+from jumok.run.report import (
+    SpacedLines,
+    check_command,
+    data_lines,
+    end_line,
+    event_line,
+    kept_scores,
+    plan_lines,
+)
 from jumok.run.train import RunCallbacks
 from jumok.training.log import JsonLines
 from tests.run.conftest import quick_settings
@@ -155,3 +163,106 @@ def test_lines_about_training_come_soon_and_then_further_apart() -> None:
 )
 def test_the_check_of_the_same_data(settings: dict[str, str], command: str) -> None:
     assert check_command({**settings, "training.lr": 1e-3}) == command
+
+
+def test_the_check_of_several_corpora() -> None:
+    given = {
+        "data.corpora": ["a b.tsv:de-en", "c.tsv"],
+        "data.valid_corpora": ["v.tsv:de-en"],
+        "data.name": "x",
+    }
+    command = "jumok check --data 'a b.tsv:de-en' --data c.tsv --valid-data v.tsv:de-en"
+    assert check_command(given) == command
+    assert check_command({"data.corpora": ["c.tsv"]}) == "jumok check --data c.tsv"
+
+
+def test_what_is_said_of_the_data_is_notes_and_one_line_of_faults() -> None:
+    given = {"data.name": "dates"}
+    parts = [SimpleNamespace(note=note) for note in ("read as CSV", "", "columns 1 and 3")]
+    for summary, last in (("5 twice", ["data: 5 twice: jumok check --data dates shows more"]), ("", [])):
+        report: Any = SimpleNamespace(parts=parts, summary=lambda said=summary: said)
+        assert data_lines(report, given) == ["data: read as CSV", "data: columns 1 and 3", *last]
+
+
+def test_each_direction_and_old_pairs_have_their_figures_in_a_line() -> None:
+    """Of a direction it is the first figure in the usual order, and its loss where there is none."""
+    event = {
+        **{"type": "valid", "step": 6, "loss": 2.0, "exact": 50.0, "bleu": None, "rougeL": 7.125, "per": 3.0},
+        **{"kept_bleu": 1.5, "kept_chrf": 2.5},
+        "directions": {"de-en": {"chrf": 40.0, "bleu": 20.0, "loss": 1.0}, "en-de": {"loss": 1.25}},
+    }
+    assert event_line(event, 10, 0.0) == (
+        "valid step=6 loss=2.000 exact=50.00 per=3.00 rougeL=7.12 kept_bleu=1.50 kept_chrf=2.50 "
+        "de-en=20.00 en-de=1.25"
+    )
+
+
+def test_the_time_that_is_left_follows_what_is_nearer_to_its_end() -> None:
+    """A quarter of the steps in 100 s: three times as long again; half of the limit: as long again."""
+    event = {**TRAIN, "step": 5, "elapsed_s": 100.0}
+    for steps, limit, left in (
+        (20, 0.0, "5m00s"),
+        (20, 200.0, "1m40s"),
+        (20, 4000.0, "5m00s"),
+        (4, 0.0, "0s"),
+    ):
+        line = event_line(event, steps, limit)
+        assert line is not None
+        assert line.endswith(f" eta={left}")
+    assert str(event_line({**event, "step": 0, "elapsed_s": 0.0}, 20, 0.0)).endswith(" eta=0s")
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"score": None}, "done: all steps are done · 12,000 steps · 1h01m"),
+        ({"reason": "time_limit"}, "done: the time is up · 12,000 steps · 1h01m · best bleu 31.25"),
+        ({"score": -1.0}, "done: all steps are done · 12,000 steps · 1h01m · best bleu 0.00"),
+        (
+            {"reason": "no_better", "metric": "loss", "score": -1.5},
+            "done: it no longer improves · 12,000 steps · 1h01m · best loss 1.50",
+        ),
+        (
+            {"reason": "signal", "start_score": 30.0},
+            "done: it was interrupted · 12,000 steps · 1h01m · before: 30.00 BLEU, after: 31.25 BLEU",
+        ),
+        (
+            {"metric": "loss", "score": -1.5, "start_score": -2.0},
+            "done: all steps are done · 12,000 steps · 1h01m · before: 2.00 loss, after: 1.50 loss",
+        ),
+    ],
+)
+def test_how_a_run_ended_is_one_line(tmp_path: Path, changes: dict[str, Any], line: str) -> None:
+    (tmp_path / "metrics.jsonl").write_text("")
+    facts: dict[str, Any] = {"reason": "max_steps", "steps": 12_000, "seconds": 3660.0, "score": 31.25}
+    facts |= {"start_score": None, "metric": "bleu", **changes}
+    config = SimpleNamespace(training=SimpleNamespace(metric=facts.pop("metric")))
+    done: Any = SimpleNamespace(config=config, folder=tmp_path, **facts)
+    assert end_line(done) == line
+
+
+def test_the_end_says_what_became_of_old_pairs(tmp_path: Path) -> None:
+    looks = [
+        '{"type": "valid", "step": 0, "kept_bleu": 30.04}',
+        '{"type": "valid", "step": 3, "kept_bleu": 28.96, "best": true}',
+    ]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(looks) + "\n")
+    config = SimpleNamespace(training=SimpleNamespace(metric="bleu"))
+    done: Any = SimpleNamespace(
+        config=config, folder=tmp_path, reason="max_steps", steps=3, seconds=5.0, score=20.0, start_score=10.0
+    )
+    assert end_line(done) == (
+        "done: all steps are done · 3 steps · 5s · before: 10.00 BLEU, after: 20.00 BLEU"
+        " · kept pairs: 30.0, now 29.0"
+    )
+
+
+def test_a_plan_in_full_has_a_line_for_each_setting() -> None:
+    choices = [Choice("model.width", 64, "why"), Choice("training.lr", 0.002, "it was measured")]
+    plan: Any = SimpleNamespace(choices=choices, notes=[], seconds=3660.0, tokens_per_second=12345.6)
+    assert plan_lines(plan, verbose=True) == [
+        "plan",
+        "  model.width = 64     why",
+        "  training.lr = 0.002  it was measured",
+        "  about 1h01m, at 12,346 tokens/s (a forecast)",
+    ]
