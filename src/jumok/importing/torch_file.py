@@ -51,6 +51,16 @@ class Storage:
     key: str
 
 
+@dataclass(frozen=True)
+class Tensor:
+    """Some of the numbers of a storage."""
+
+    storage: Storage
+    offset: int
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+
+
 def read_torch(path: Path) -> dict[str, Stored]:
     """The tensors of a file that `torch.save` has written in its zip format."""
     if not zipfile.is_zipfile(path):
@@ -67,24 +77,24 @@ def read_torch(path: Path) -> dict[str, Stored]:
             if not name or entries[name].file_size > MOST_PICKLE:
                 raise damaged(path, "it has no data.pkl")
             root = name.removesuffix("data.pkl")
+            if any(entries[one].compress_type for one in (name, f"{root}byteorder") if one in entries):
+                raise damaged(path, "its data.pkl is compressed, and torch stores it as it is")
             if file.read(f"{root}byteorder") != b"little" if f"{root}byteorder" in entries else False:
                 raise damaged(path, "its numbers are of a machine with the other byte order")
             said = Pickle(path).read(file.read(name))
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, EOFError, RuntimeError) as error:  # RuntimeError: it is encrypted
         raise damaged(path, str(error)[:100]) from None
     if isinstance(said, dict) and isinstance(said.get("state_dict"), dict):
         said = said["state_dict"]
     if not isinstance(said, dict):
         raise damaged(path, "it is no table of tensors")
-    tensors = {str(name): one for name, one in said.items() if isinstance(one, tuple) and len(one) == 4}
+    tensors = {str(name): one for name, one in said.items() if isinstance(one, Tensor)}
     return {name: _stored(path, name, one, entries, root) for name, one in tensors.items()}
 
 
-def _stored(
-    path: Path, name: str, tensor: tuple[Any, ...], entries: dict[str, zipfile.ZipInfo], root: str
-) -> Stored:
+def _stored(path: Path, name: str, one: Tensor, entries: dict[str, zipfile.ZipInfo], root: str) -> Stored:
     """Where the numbers of a tensor lie in the file."""
-    storage, offset, shape, stride = tensor
+    storage, offset, shape, stride = one.storage, one.offset, one.shape, one.stride
     contiguous = tuple(prod(shape[n + 1 :]) for n in range(len(shape)))
     if stride != contiguous and prod(shape) > 1:
         raise damaged(path, f"the numbers of {name} do not lie in order")
@@ -172,10 +182,11 @@ class Pickle:
                 stack[-count:] = [tuple(stack[-count:])]
             case "SETITEMS":
                 pairs = self.since_mark()
-                stack[-1].update(zip(pairs[::2], pairs[1::2], strict=True))
+                for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+                    stack[-1][as_key(key)] = value
             case "SETITEM":
                 value, key = stack.pop(), stack.pop()
-                stack[-1][key] = value
+                stack[-1][as_key(key)] = value
             case "APPENDS":
                 values = self.since_mark()
                 stack[-1].extend(values)
@@ -214,8 +225,15 @@ class Pickle:
         )
 
 
+def as_key(key: Any) -> str | int:
+    """A key of a dict; the hash of tuples in tuples in tuples can be too deep for Python."""
+    if not isinstance(key, str | int):
+        raise ValueError("a key that is no name")  # noqa: TRY004  as all that is no pickle of weights
+    return key
+
+
 def made_by(name: str, arguments: tuple[Any, ...]) -> Any:
-    """What a call would have made: a dict, or storage, offset, shape and stride of a tensor."""
+    """What a call would have made: a dict, or where the numbers of a tensor are."""
     if name in DICTS:
         return {}
     if name == PARAMETER:
@@ -224,4 +242,4 @@ def made_by(name: str, arguments: tuple[Any, ...]) -> Any:
     numbers = (offset, *shape, *stride)
     if not isinstance(storage, Storage) or not all(type(one) is int and one >= 0 for one in numbers):
         raise ValueError("a tensor without a place")
-    return storage, offset, tuple(shape), tuple(stride)
+    return Tensor(storage, offset, tuple(shape), tuple(stride))
