@@ -265,3 +265,131 @@ except DataError as error:
 def test_models_of_text_begin_without_pillow() -> None:
     code = "import jumok.decoding.translator, sys; sys.exit('PIL' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+IMAGE_ERRORS = {
+    "a folder": (
+        "{folder}",
+        "a folder, not a picture\n  {folder}\n  name a picture in it",
+        "is_folder",
+    ),
+    "a neighbour": (
+        "{folder}/rad.png",
+        "no such picture\n  {folder}/rad.png\n  did you mean 'red.png'?",
+        "no_file",
+    ),
+    "no folder": ("{folder}/x/a.png", "no such picture\n  {folder}/x/a.png\n  check the path", "no_file"),
+    "below a file": (
+        "{folder}/red.png/a.png",
+        "cannot read the picture: not a directory\n  {folder}/red.png/a.png\n"
+        "  check the path and who may read it",
+        "unreadable",
+    ),
+    "no entry": (
+        "{folder}/a.zip/rad.png",
+        "no such picture in the zip\n  {folder}/a.zip/rad.png\n  did you mean 'red.png'?",
+        "no_file",
+    ),
+    "no entry near": (
+        "{folder}/a.zip/cat.jpeg",
+        "no such picture in the zip\n  {folder}/a.zip/cat.jpeg\n  it has 1 entries",
+        "no_file",
+    ),
+    "no picture": (
+        "{folder}/a.zip",
+        "not a picture\n  {folder}/a.zip\n"
+        "  files of these kinds can be read: PNG, JPEG, WEBP, GIF, BMP, TIFF, PPM",
+        "bad_image",
+    ),
+    "another url": (
+        "data:text/html;base64,AAAA",
+        "not a picture as a data URL\n  data:text/html;base64,AAAA…\n  it begins with data:image/png;base64,",
+        "bad_image",
+    ),
+    "base64": (
+        "data:image/png;base64,A$AA",
+        "the data URL is not sound base64\n  data:image/png;base64,A$AA…\n  copy it again, to its end",
+        "bad_image",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IMAGE_ERRORS)
+def test_what_is_wrong_with_a_name_is_said_in_full(tmp_path: Path, name: str) -> None:
+    (tmp_path / "red.png").write_bytes(png(plain()))
+    zipped(tmp_path / "a.zip", [("red.png", png(plain()))])
+    asked, said, code = IMAGE_ERRORS[name]
+    with pytest.raises(DataError) as caught:
+        read_picture(asked.format(folder=tmp_path), 4)
+    assert (str(caught.value), caught.value.code) == (said.format(folder=tmp_path), code)
+
+
+def test_limits_are_the_most_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = png(plain())
+    url = "data:image/png;base64," + base64.b64encode(data).decode()
+    path, held = tmp_path / "red.png", zipped(tmp_path / "a.zip", [("red.png", data)])
+    path.write_bytes(data)
+    monkeypatch.setattr(read, "MOST_BYTES", len(data))
+    monkeypatch.setattr(read, "MOST_URL", len(url))
+    monkeypatch.setattr(read, "MOST_PIXELS", 36)
+    for name in (str(path), f"{held}/red.png", url):
+        assert (read_picture(name, 4) == RED).all()
+    for limit, name in (("MOST_BYTES", str(path)), ("MOST_URL", url), ("MOST_PIXELS", str(path))):
+        with monkeypatch.context() as lower:
+            lower.setattr(read, limit, getattr(read, limit) - 1)
+            with pytest.raises(
+                DataError, match=r"has more than 0 (MiB|million pixels)\n.*\n  make .* first$"
+            ):
+                read_picture(name, 4)
+
+
+def test_an_entry_that_is_larger_than_it_says_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = zipped(tmp_path / "a.zip", [("red.png", png(plain())), ("blue.png", b"no picture")])
+    archive = read.open_archive(path)
+    monkeypatch.setattr(read, "MOST_BYTES", 10)  # after the entries were looked at
+    assert archive.read("blue.png") == b"no picture"
+    with pytest.raises(
+        DataError, match=r"the entry has more than 0 MiB\n  .*a\.zip/red\.png\n  leave it out$"
+    ):
+        archive.read("red.png")
+    assert read.open_archive(path) is archive  # which is kept open
+
+
+@pytest.mark.parametrize(
+    ("size", "left", "top"), [((7, 4), 1, 0), ((4, 7), 0, 1), ((8, 4), 2, 0), ((4, 9), 0, 2)]
+)
+def test_the_centre_begins_at_a_whole_pixel(size: tuple[int, int], left: int, top: int) -> None:
+    """Cut out and not scaled: half of an odd rest is rounded down."""
+    width, height = size
+    picture = np.random.default_rng(1).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    cut = decode_picture(png(Image.fromarray(picture)), 4, "x")
+    assert (cut == picture[top : top + 4, left : left + 4]).all()
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [
+        ("{0}/a.ZIP/in/x.png", ("{0}/a.ZIP", "in/x.png")),
+        ("{0}/b.zip/a.zip/x.png", ("{0}/b.zip/a.zip", "x.png")),  # b.zip is a folder
+        ("{0}/a.ZIP", ("{0}/a.ZIP", "")),
+        ("{0}/c.zip/x.png", ("{0}/c.zip/x.png", "")),
+    ],
+)
+def test_where_a_zip_ends_and_its_entry_begins(tmp_path: Path, path: str, parts: tuple[str, str]) -> None:
+    (tmp_path / "b.zip").mkdir()
+    for name in ("a.ZIP", "b.zip/a.zip"):
+        zipped(tmp_path / name, [])
+    asked = path.format(tmp_path)
+    assert read.split_archive(asked) == (parts[0].format(tmp_path), parts[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"),
+    [("a.png", True), ("a/b..c.png", True), ("", False), ("/a", False), ("a/..", False), ("..", False)],
+)
+def test_which_names_stay_inside(name: str, *, inside: bool) -> None:
+    assert read.is_inside(name) == inside
+    assert read.is_data_url(f"DATA:{name}")
+    assert not read.is_data_url(f"dat:{name}")
