@@ -1,12 +1,15 @@
 """A model folder describes itself to jumok, to other tools and to people."""
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from jumok.checkpoint.card import model_files
 from jumok.config import DataConfig, LuongConfig, RunConfig, TextConfig
 from jumok.settings import parse_config
+from jumok.text.frame import END, PLAIN, SOURCE, TARGET, TEXT, Direction, Frame
 from jumok.text.tokenizer import Tokenizer, Tokenizers, train_tokenizer
 
 CONFIG = RunConfig(
@@ -101,3 +104,149 @@ def test_text_in_the_card_stays_in_its_place(tokenizer: Tokenizer) -> None:
 def test_the_same_model_has_the_same_files(tokenizer: Tokenizer) -> None:
     both = Tokenizers(tokenizer, tokenizer)
     assert model_files(CONFIG, both, {"step": 1}) == model_files(CONFIG, both, {"step": 1})
+
+
+def tokenizers_of(frame: Frame = PLAIN, *, shared: bool = False, pictures: bool = False) -> Any:
+    """As much of the tokenizers as a card tells of."""
+    return SimpleNamespace(
+        source=SimpleNamespace(size=49 if pictures else 12_000),
+        target=SimpleNamespace(size=12_000 if shared else 8_500),
+        shared=shared,
+        pictures=SimpleNamespace(side=28, places=49) if pictures else None,
+        frame=frame,
+        fingerprint="ab" * 32,
+        files=dict,
+    )
+
+
+def card_of(tokenizers: Any, config: RunConfig, info: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The header and the rest of a card."""
+    card = model_files(config, tokenizers, info)["README.md"].decode()
+    header, body = card.removeprefix("---\n").split("\n---\n")
+    return {
+        key: json.loads(value) for key, value in (line.split(": ", 1) for line in header.split("\n"))
+    }, body
+
+
+def test_the_whole_card_of_a_model_of_several_directions_that_descends_from_another() -> None:
+    ways = (Direction("de", "en"), Direction("ko", "en"))
+    tags = tuple((code, f"<{code}>") for code in ("de", "en", "ko"))
+    frame = Frame(source=(SOURCE, TARGET, TEXT, END), languages=tags, pairs=ways)
+    info = {
+        "step": 12_000,
+        "whole": True,
+        "directions": {"de→en": {"bleu": 31.256789, "pairs": 1500}, "ko→en": {"bleu": "none", "chrf": 0.5}},
+        "descends_from": [{"name": "a|b", "data": "old.tsv", "sha256": "0f"}, {"name": "first"}, "nothing"],
+        "origin": {
+            **{"name": "m2m", "family": "M2M", "program": "transformers"},
+            "files": {"model.bin": "aa", "spm.model": "bb"},
+        },
+    }
+    header, body = card_of(tokenizers_of(frame), RunConfig(model=LuongConfig(width=8)), info)
+    assert header == {
+        **{"language": ["de", "en", "ko"], "license": "unknown", "library_name": "jumok"},
+        **{"pipeline_tag": "translation", "datasets": [], "metrics": []},
+    }
+    assert (
+        body
+        == """# luong
+
+A sequence-to-sequence model made with jumok.
+
+```python
+import jumok
+
+model = jumok.load("path/to/this/folder")
+print(model.translate("...", to="en", from_language="de").text)
+```
+
+## facts
+
+| | |
+|---|---|
+| architecture | luong |
+| vocabulary | 12,000 source and 8,500 target tokens |
+| step | 12,000 |
+| whole | True |
+
+## directions
+
+| direction | bleu | pairs | chrf |
+|---|---|---|---|
+| de→en | 31.26 | 1,500 |  |
+| ko→en | none |  | 0.5 |
+
+## descends from
+
+| model | its data | SHA-256 of its manifest |
+|---|---|---|
+| a\\|b | old.tsv | 0f |
+| first |  |  |
+
+## where it came from
+
+Imported from m2m, M2M of transformers.
+
+| file | SHA-256 |
+|---|---|
+| model.bin | `aa` |
+| spm.model | `bb` |
+
+The complete settings are in `config.json`. `jumok verify` says whether this folder is whole and unchanged.
+"""
+    )
+
+
+def test_the_card_of_a_model_of_pictures() -> None:
+    config = RunConfig(model=LuongConfig(width=8), data=DataConfig(target_language="en"))
+    info = {"metric": "per", "score": 0.5, "license": "mit"}
+    header, body = card_of(tokenizers_of(pictures=True), config, info)
+    task = {"type": "image-to-text"}
+    result = {
+        **{"task": task, "dataset": {"type": "text", "name": "validation"}},
+        "metrics": [{"type": "per", "value": 0.5}],
+    }
+    assert header == {
+        **{"language": ["en"], "license": "mit", "library_name": "jumok"},
+        **{"pipeline_tag": "image-to-text", "datasets": [], "metrics": ["per"]},
+        "model-index": [{"name": "en luong", "results": [result]}],
+    }
+    assert body.startswith("# en luong\n")
+    assert 'print(model.translate("picture.png").text)' in body
+    assert "| vocabulary | pictures of 28 pixels in 49 patches, 8,500 tokens |" in body
+    assert "## " not in body.partition("## facts")[2]  # nothing to tell of directions, parents or programs
+    assert (
+        json.loads(model_files(config, tokenizers_of(pictures=True), {})["config.json"])["source"] == "image"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [((TARGET, TEXT, END), ', to="de"'), ((SOURCE, TEXT, END), ', from_language="en"'), ((TEXT, END), "")],
+)
+def test_the_card_shows_how_a_language_is_asked_for(source: tuple[str, ...], said: str) -> None:
+    frame = Frame(source=source, languages=(("en", "<en>"), ("de", "<de>")))  # each into every other
+    _, body = card_of(tokenizers_of(frame, shared=True), CONFIG, {"directions": "x", "descends_from": "y"})
+    assert f'print(model.translate("..."{said}).text)' in body
+    assert "| vocabulary | 12,000 tokens, shared |" in body
+    assert "## " not in body.partition("## facts")[2]
+
+
+def test_a_score_without_a_number_is_no_result() -> None:
+    header, _ = card_of(tokenizers_of(), CONFIG, {"metric": "bleu", "score": None})
+    assert header["metrics"] == ["bleu"]
+    assert "model-index" not in header
+
+
+def test_what_loads_the_folder_is_told_of_frame_and_vocabularies() -> None:
+    frame = Frame(source=(TARGET, TEXT, END), languages=(("en", "<en>"), ("de", "<de>")))
+    told = json.loads(model_files(CONFIG, tokenizers_of(frame), {})["config.json"])
+    plain = json.loads(model_files(CONFIG, tokenizers_of(shared=True), {})["config.json"])
+    assert (told["frame"], "frame" in plain) == ("frame.json", False)
+    sizes = ("vocab_size", "source_vocab_size", "target_vocab_size", "shared_vocabulary")
+    assert [told[name] for name in sizes] == [8_500, 12_000, 8_500, False]
+    assert [plain[name] for name in sizes] == [12_000, 12_000, 12_000, True]
+    assert told["tokenizer_sha256"] == "ab" * 32
+    assert told["is_encoder_decoder"] is True
+    assert told["decoder_start_token_id"] == 0
+    assert "source" not in told
