@@ -1,3 +1,4 @@
+import re
 import zipfile
 from contextlib import nullcontext
 from io import BytesIO
@@ -57,3 +58,47 @@ def test_what_is_compressed_cut_short_or_not_marians_is_refused(tmp_path: Path) 
         file.writestr("a.npy", b"no array")
     with pytest.raises(ModelError, match="m.npz holds no readable tensors"):
         read_npz(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        (b"(", "a header cannot be read (TokenError)"),
+        (b"  x\n y\n", "a header cannot be read (IndentationError)"),
+        (b"{[]: 1}", "a header cannot be read (TypeError)"),
+        (b"-" * 9000 + b"1", "a header cannot be read (MemoryError)"),
+        (b"1+" * 4000 + b"1", "a header cannot be read (RecursionError)"),
+        (b"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "a.npy has the shape (-1,)"),
+        (b"{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "a.npy was cut short"),
+        (b"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "a.npy has numbers of type complex64"),
+    ],
+)
+def test_headers_that_numpy_did_not_write_are_refused(header: bytes, said: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "m.npz", "w") as file:
+        body = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header
+        file.writestr("a.npy", body + np.float32(7).tobytes())
+    with pytest.raises(ModelError, match=re.escape(said)):
+        read_npz(tmp_path / "m.npz")
+
+
+def test_numbers_lie_behind_names_and_headers_of_any_length(tmp_path: Path) -> None:
+    """With the second version of headers, and with what programs write between the name and the array."""
+    name = zipfile.ZipInfo("encoder_l1_self_Wq.npy")
+    name.extra = b"\xff\xff\4\0more"
+    lying = BytesIO()
+    npy.write_array(lying, np.arange(4, dtype="<f2").reshape(4, 1), version=(2, 0))
+    np.savez(tmp_path / "m.npz", **{"special:model.yml": YML})
+    with zipfile.ZipFile(tmp_path / "m.npz", "a") as file:
+        file.writestr(name, lying.getvalue())
+        file.writestr("notes.txt", "no array")
+    found, settings = read_npz(tmp_path / "m.npz")
+    assert found.keys() == {"encoder_l1_self_Wq"}
+    assert found["encoder_l1_self_Wq"].read().tolist() == [[0], [1], [2], [3]]
+    assert settings == b"type: transformer"
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_settings_beyond_a_mebibyte_are_no_settings(more: int, tmp_path: Path) -> None:
+    np.savez(tmp_path / "m.npz", **{"special:model.yml": np.full((1 << 20) + more, 97, np.int8)})
+    with nullcontext() if not more else pytest.raises(ModelError, match="m.npz has no special:model.yml"):
+        assert len(read_npz(tmp_path / "m.npz")[1]) == 1 << 20

@@ -3,7 +3,8 @@
 import struct
 import zipfile
 from pathlib import Path
-from typing import BinaryIO
+from tokenize import TokenError
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -50,15 +51,25 @@ def _array(file: BinaryIO, path: Path, entry: zipfile.ZipInfo) -> Stored:
     header = file.read(30)
     file.seek(entry.header_offset + 30 + sum(struct.unpack("<HH", header[26:30])))
     begin = file.tell()
-    version = npy.read_magic(file)
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, columns_first, kind = read(file)
+    shape, columns_first, kind = _header(file)
     if kind.hasobject or kind.str not in NAMES:
         what = "is a pickle, which could run code" if kind.hasobject else f"has numbers of type {kind}"
         raise ModelError(f"{entry.filename} {what}", where=str(path), code="pickled")
+    if any(size < 0 for size in shape):
+        raise ValueError(f"{entry.filename} has the shape {shape}")
     if columns_first and sum(size > 1 for size in shape) > 1:
         raise ValueError(f"{entry.filename} lies column by column")
     stored = Stored(path, file.tell(), NAMES[kind.str], tuple(shape))
     if file.tell() - begin + stored.bytes > entry.file_size:
         raise ValueError(f"{entry.filename} was cut short")
     return stored
+
+
+def _header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type. numpy reads the header as a Python literal, which can go wrong in many ways."""
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    try:
+        return read(file)
+    except (TypeError, SyntaxError, TokenError, RecursionError, MemoryError) as error:
+        raise ValueError(f"a header cannot be read ({type(error).__name__})") from None
