@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from jumok.config import TextConfig
 from jumok.data import store as module
 from jumok.data.marked import PairMarker
-from jumok.data.store import SideWriter, build_store, open_store
+from jumok.data.store import AnyPair, EncodedChunk, Encoder, SideWriter, build_store, open_store
 from jumok.errors import DataError, RunError
 from jumok.text.beginning import beginning
 from jumok.text.marks import MARKS
@@ -286,3 +287,76 @@ def test_marks_are_the_same_whoever_encodes(tmp_path: Path, monkeypatch: pytest.
     text = both.target.decode(stores[0].target(7).tolist())
     assert "{" not in text
     assert any(mark in text for mark in MARKS)
+
+
+def test_the_header_says_what_the_files_hold(tmp_path: Path) -> None:
+    pairs = [*PAIRS, ("the lower the lowest", "x")]
+    store = build_store(pairs, BOTH, tmp_path / "s", max_length=20, cut=3)
+    header = json.loads((tmp_path / "s" / "header.json").read_bytes())
+    assert header == {
+        "format": "jumok-store/1",
+        "pairs": 3,
+        "dtype": "<u2",
+        "source_ids": int(store.source_lengths.sum()),
+        "target_ids": int(store.target_lengths.sum()),
+        "left_out": {"blank": 2, "too_long": 1},
+        "cut": store.cut,
+        "max_length": 20,
+        "tokenizers": BOTH.fingerprint,
+        "fingerprint": store.fingerprint,
+    }
+    assert store.cut == 1
+    assert store.target_offsets.tolist() == [0, *np.cumsum(store.target_lengths).tolist()]
+    assert sorted(os.listdir(tmp_path / "s")) == [
+        "header.json", "source.ids", "source.offsets", "target.ids", "target.offsets",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("most", [4, 5])
+def test_as_many_tokens_as_allowed_are_not_too_many(tmp_path: Path, most: int) -> None:
+    pairs = [("the", "xxxxx"), ("the", "x"), ("1984", "x")]
+    sides = [(len(BPE.encode(source)), len(CHAR.encode(target))) for source, target in pairs]
+    assert sides == [(1, 5), (1, 1), (4, 1)]
+    assert build_store(pairs, BOTH, tmp_path / "s", max_length=most).left_out["too_long"] == 5 - most
+
+
+@pytest.mark.parametrize(
+    ("chunk", "text", "sizes"),
+    [(3, 1_000, [3, 3, 3, 1]), (5, 1_000, [5, 5]), (99, 10, [6, 4]), (99, 9, [5, 5]), (99, 1_000, [10])],
+)
+def test_so_many_pairs_or_characters_are_encoded_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, chunk: int, text: int, sizes: list[int]
+) -> None:
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    monkeypatch.setattr(module, "CHUNK_TEXT", text)
+    chunks = list(module._chunks(("a", str(n)) for n in range(10)))
+    assert list(map(len, chunks)) == sizes
+    assert sum(chunks, []) == [("a", str(n)) for n in range(10)]
+    assert list(module._chunks([])) == []
+
+
+def test_a_pool_is_for_corpora_that_are_large_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHUNK", 10)
+    monkeypatch.setattr(module, "SMALL", 20)
+    asked = list[int]()
+
+    def together(chunks: Iterable[list[AnyPair]], encoder: Encoder, processes: int) -> Iterator[EncodedChunk]:
+        asked.append(processes)
+        return map(encoder, chunks)
+
+    monkeypatch.setattr(module, "_in_parallel", together)
+    encoder = Encoder(BOTH, 9, 0, None, ())
+    for pairs, processes in ((10, 3), (11, 3), (40, 1), (40, 5)):
+        read = sum(chunk.pairs for chunk in module._encoded(many(pairs), encoder, processes))
+        assert read == pairs
+    assert asked == [3, 5]  # of 11 pairs and of 40
+
+
+def test_as_many_processes_as_cores_and_no_more_than_sixteen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cores, processes in ((1, 1), (3, 3), (16, 16), (64, 16)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=cores: set(range(n)), raising=False)
+        assert module._cores() == processes
+    monkeypatch.delattr(os, "sched_getaffinity")
+    for count, processes in ((None, 1), (5, 5), (17, 16)):
+        monkeypatch.setattr(os, "cpu_count", lambda n=count: n)
+        assert module._cores() == processes
