@@ -241,3 +241,59 @@ def test_every_stretch_is_represented() -> None:
 
 def test_fewer_than_four_points_cannot_hold_ends_and_extremes() -> None:
     assert decimate([5.0, 1.0, 9.0, 5.0, 5.0, 5.0], 1).tolist() == [0, 1, 2, 5]
+
+
+def test_at_the_bounds_nothing_is_lost_and_one_beyond_is() -> None:
+    names = {f"n{number}": 1.0 for number in range(65)}
+    story = told(train(0, **names), train(1, more=1.0))
+    assert story.names == [f"train.n{number}" for number in range(64)]  # in the order of the event
+    assert len(told(*({"type": "notice", "step": step} for step in range(500))).notices) == 500
+    assert min(step for step, *_ in told(*({"type": "notice", "step": n} for n in range(501))).notices) == 1
+    one = {"src": "s" * 2001, "ref": "r" * 2000, "hyp": "", "score": 0.5}
+    [found] = told({"type": "valid", "step": 3, "samples": [one]}).samples[3]
+    assert found == {"src": "s" * 2000, "ref": "r" * 2000, "hyp": "", "score": 0.5}
+    many = told({"type": "valid", "step": 3, "samples": [one] * 17})
+    assert len(many.samples[3]) == 16
+    assert [whole(value) for value in (0, 2**53, 2**53 + 1, -1)] == [0, 2**53, None, None]
+
+
+def test_of_two_hundred_and_one_validations_every_second_one_keeps_its_samples() -> None:
+    one = {"src": "a", "ref": "b", "hyp": "c"}
+    events = [{"type": "valid", "step": step, "samples": [one]} for step in range(201)]
+    assert list(told(*events[:200]).samples) == list(range(200))
+    assert sorted(told(*events).samples) == list(range(0, 201, 2))
+
+
+def test_each_direction_of_a_validation_has_curves_of_its_own() -> None:
+    figures = {"de→en": {"bleu": 12.5, "note": "x"}, "en→de": {"bleu": 9, "x" * 100: 1.0}, "en→ko": None}
+    story = told({"type": "valid", "step": 5, "elapsed_s": 2, "bleu": 10.0, "directions": figures})
+    assert story.names == ["valid.bleu", "valid.bleu de→en", "valid.bleu en→de", "valid." + "x" * 100]
+    german = story.tables["valid"].curve("bleu en→de", 9)
+    assert german == {"step": [5], "elapsed_s": [2.0], "value": [9.0]}
+    assert told({"type": "valid", "step": 5, "directions": [figures]}).names == []
+
+
+def test_a_column_that_begins_late_has_no_points_before() -> None:
+    story = told(train(1, loss=3.0), train(2, loss=2.0, lr=0.5), train(3, lr=0.25), train(2, loss=1.5))
+    assert story.tables["train"].curve("lr", 9) == {
+        "step": [2, 3],
+        "elapsed_s": [0.2, 0.3],
+        "value": [0.5, 0.25],
+    }
+    assert story.tables["train"].curve("loss", 9)["value"] == [3.0, 1.5]  # of two for a step the newer
+    assert (story.step, story.elapsed) == (2, 0.2)
+
+
+def test_an_end_is_told_with_its_reason_and_a_start_takes_both_back() -> None:
+    end = {"type": "end", "status": "stopped", "reason": "r" * 2001}
+    assert (told(end).ended, told(end).reason) == ("stopped", "r" * 2000)
+    again = told(end, {"type": "start", "step": 7})
+    assert (again.ended, again.reason, again.step) == (None, None, 7)
+
+
+@pytest.mark.parametrize("points", [4, 5, 6])
+def test_a_curve_of_seven_is_cut_to_its_ends_and_the_extremes_of_its_stretches(points: int) -> None:
+    values = [5.0, 1.0, 9.0, 5.0, 7.0, 2.0, 5.0]
+    kept = {4: [0, 1, 2, 6], 5: [0, 1, 2, 6], 6: [0, 1, 2, 4, 5, 6]}[points]
+    assert decimate(values, points).tolist() == kept
+    assert decimate(values, 7).tolist() == list(range(7))

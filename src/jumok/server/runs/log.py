@@ -33,8 +33,8 @@ class CurveTable:
         self.columns: dict[str, array[float]] = {}
 
     def add(self, step: int, elapsed: float, numbers: dict[str, float]) -> None:
-        for name in numbers.keys() - self.columns.keys():
-            if len(self.columns) < MOST_COLUMNS:
+        for name in numbers:  # in their order: a set's is another in each process
+            if name not in self.columns and len(self.columns) < MOST_COLUMNS:
                 self.columns[name] = array("d", [math.nan] * len(self.step))
         self.step.append(step)
         self.elapsed.append(elapsed)
