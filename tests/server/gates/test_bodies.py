@@ -6,9 +6,10 @@ import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.requests import Request
 from tests.server.conftest import Running
 
-from jumok.server.gates.bodies import read_json
+from jumok.server.gates.bodies import PROBLEMS, has_copy, read_json
 from jumok.server.gates.problems import Problem
 
 SECRET = "GEHEIM"
@@ -188,3 +189,44 @@ def test_any_bytes_are_a_value_or_a_problem(body: bytes) -> None:
     except Problem as problem:
         codes = [(problem.status_code, problem.code)]
     assert all(code in ((400, "bad_json"), (400, "bad_utf8"), (400, "bad_number")) for code in codes)
+
+
+def test_every_status_that_a_route_may_answer_is_described() -> None:
+    assert list(PROBLEMS) == [400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504]
+    schema = {"schema": {"$ref": "#/components/schemas/ProblemOut"}}
+    assert all(one["content"] == {"application/problem+json": schema} for one in PROBLEMS.values())
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b'{"a": "\xff"}', "the body is not UTF-8: byte 7"),
+        (b"\xef\xbb\xbf{}", "the body begins with a byte-order mark"),
+        (b'{"a": 1,}', "the body is not JSON: character 8"),
+        (b"[[1]]", "the body has more than 1 lists or objects inside each other"),
+        (b"[" * 100_000, "the body has more than 1 lists or objects inside each other"),
+        (b'["\\ud800"]', "a text has half of a surrogate pair"),
+        (b'{"a": 1, "a": 1}', "an object has the same name twice"),
+        (b"[1e999]", "a number is too large"),
+        (b"-" + b"9" * 310, "a whole number is too large"),
+        (b"[NaN]", "NaN and Infinity are not numbers of JSON"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_wrong_with_a_body_is_said_in_a_sentence(body: bytes, sentence: str) -> None:
+    with pytest.raises(Problem) as found:
+        read_json(body, depth=1)
+    assert (found.value.status_code, found.value.sentence) == (400, sentence)
+
+
+def test_a_sign_is_no_digit() -> None:
+    assert read_json(b"-" + b"9" * 309) == 1 - 10**309
+    assert [type(one) for one in read_json(b"[-9007199254740992.0, 9007199254740994.0]")] == [int, float]
+
+
+@pytest.mark.parametrize(
+    ("held", "copy"), [('"a"', True), ('"b", "a"', True), ('"b","a" ,"c"', True), ('"b"', False), ("", False)]
+)
+def test_a_client_may_name_several_versions_that_it_has(held: str, copy: bool) -> None:  # noqa: FBT001
+    request = Request({"type": "http", "headers": [(b"if-none-match", held.encode())] if held else []})
+    assert has_copy(request, '"a"') is copy
