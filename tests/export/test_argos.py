@@ -145,3 +145,38 @@ def test_what_sentencepiece_cannot_do_is_refused() -> None:
         "CTranslate2 has no pointing at the source (model.copy=true)"
     ]
     assert len(argos.check(RunConfig(model=TINY["rnn"], text=TextConfig(jamo=True)))) == 2
+
+
+def test_everything_that_is_said_about_a_package(tmp_path: Path) -> None:
+    about = argos.metadata(untrained(TINY["transformer"]), ("de", "pt_br=Brasil = 2"))
+    assert about == {
+        "package_version": "1.0",
+        "argos_version": "1.11.0",
+        "from_code": "de",
+        "from_name": "German",
+        "to_code": "pt_br",
+        "to_name": "Brasil = 2",
+        "type": "translate",
+    }
+    assert argos.readme(about).startswith("# German - Brasil = 2\n\nA model of jumok ")
+    assert "for Argos Translate 1.11.0 and later, and for LibreTranslate." in argos.readme(about)
+    (tmp_path / "folder" / "model").mkdir(parents=True)
+    (tmp_path / "folder" / "model" / "config.json").write_text("{}")
+    (tmp_path / "folder" / "metadata.json").write_text(json.dumps({**about, "package_version": "1.0.3"}))
+    argos.to_file(tmp_path / "folder", tmp_path / "out.argosmodel")
+    with zipfile.ZipFile(tmp_path / "out.argosmodel") as package:
+        name = "translate-de_pt_br-1_0_3"
+        assert package.namelist() == [f"{name}/metadata.json", f"{name}/model/config.json"]
+        assert {one.compress_type for one in package.infolist()} == {zipfile.ZIP_DEFLATED}
+
+
+@pytest.mark.parametrize("word", ["d", "deut", "de-", "de-a", "de-abcde", "de/x", "de-x1", "../de"])
+def test_codes_that_name_no_language_are_refused(word: str) -> None:
+    with pytest.raises(ConfigError, match="a package needs the code of its language, not ") as refused:
+        argos.language(word, "--to")
+    assert refused.value.hint == "give --to CODE or CODE=NAME, such as de=German"
+
+
+def test_a_code_without_a_name_is_its_own_name() -> None:
+    assert argos.language("xx-Latn", "--to") == ("xx-Latn", "xx-Latn")
+    assert argos.language("ko=", "--to") == ("ko", "Korean")

@@ -88,3 +88,57 @@ def test_the_sign_for_spaces_is_a_space_there() -> None:
     [(_, ours, theirs)] = differences(model_bytes(tokenizer), tokenizer, [f"a{SPACE}b"])
     assert tokenizer.pieces(ours) == ["a", SPACE, "b"]
     assert tokenizer.pieces(theirs) == ["a", " ", "b"]
+
+
+def test_pieces_scores_and_settings_one_by_one() -> None:
+    """A piece has minus the rank of its first join as score; one that nothing joins has the last place."""
+    from sentencepiece import sentencepiece_model_pb2 as format
+
+    tokenizer = train_tokenizer(["abab abab"] * 3, TextConfig(vocabulary=300))
+    found = format.ModelProto.FromString(model_bytes(tokenizer))
+    assert [(one.piece, one.score, one.type) for one in found.pieces[:5]] == [
+        ("<s>", 0, 3),
+        ("<pad>", 0, 3),
+        ("</s>", 0, 3),
+        ("<unk>", 0, 2),
+        ("<0x00>", 0, 6),
+    ]
+    own = {one.piece: one.score for one in found.pieces[FIRST:]}
+    joins = [spell(left + right) for left, right in tokenizer.merges]
+    assert len(joins) >= 3
+    assert [own[name] for name in dict.fromkeys(joins)] == [
+        -float(joins.index(n)) for n in dict.fromkeys(joins)
+    ]
+    assert {own[name] for name in own.keys() - set(joins)} == {-float(len(joins))}
+    assert {one.type for one in found.pieces[FIRST:]} == {1}
+    trainer = found.trainer_spec
+    assert (trainer.model_type, trainer.vocab_size, trainer.byte_fallback) == (2, tokenizer.size, True)
+    assert (trainer.bos_id, trainer.pad_id, trainer.eos_id, trainer.unk_id) == (0, 1, 2, 3)
+    names = trainer.bos_piece, trainer.pad_piece, trainer.eos_piece, trainer.unk_piece
+    assert names == ("<s>", "<pad>", "</s>", "<unk>")
+    normaliser = found.normalizer_spec
+    assert (normaliser.name, normaliser.add_dummy_prefix) == ("nfc", True)
+    assert normaliser.remove_extra_whitespaces
+    assert normaliser.escape_whitespaces
+
+
+def test_our_own_sign_for_spaces_is_a_piece_that_is_never_met() -> None:
+    from sentencepiece import sentencepiece_model_pb2 as format
+
+    assert [spell("a b"), spell(" "), spell(f"a{SPACE}")] == [f"a{SPACE}b", SPACE, "<unused aU+2581>"]
+    tokenizer = train_tokenizer([f"a{SPACE}b"] * 3, TextConfig(kind="char"))
+    found = format.ModelProto.FromString(model_bytes(tokenizer))
+    assert [one.piece for one in found.pieces if one.type == 5] == ["<unused U+2581>"]
+
+
+def test_letters_of_korean_become_syllables_from_any_stage() -> None:
+    table = replacements()
+    for code, stages in (("가", 1), ("각", 2), ("힣", 2)):
+        apart = unicodedata.normalize("NFD", code)
+        assert table[apart] == code
+        assert len(apart) == stages + 1
+    assert table["가\u11a8"] == "각"
+    assert "가" not in table
+    assert " " not in table
+    assert table["\u00a0"] == table["\t"] == table["\u3000"] == " "
+    assert table["\u212b"] == table["A\u030a"] == "\u00c5"

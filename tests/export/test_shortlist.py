@@ -165,3 +165,19 @@ def test_nothing_to_learn_from(tmp_path: Path) -> None:
     path.write_text("\t2024\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"blank\.tsv has no pairs to learn a shortlist from"):
         write_shortlist(loaded, tmp_path, training_data(DataConfig(), [str(path)]))
+
+
+def test_pairs_of_exactly_the_limit_are_taken(tmp_path: Path) -> None:
+    loaded = load_model(bundled()["transformer"])
+    path = tmp_path / "some.tsv"
+    path.write_text("5. Mai 2024\t2024-05-05\n", encoding="utf-8")
+    corpus = training_data(DataConfig(), [str(path)])
+    [(left, right)] = encoded(corpus, loaded.tokenizers, 1000)
+    longer, shorter = max(len(left), len(right)), min(len(left), len(right))
+    assert shorter < longer
+    assert list(encoded(corpus, loaded.tokenizers, longer)) == [(left, right)]
+    assert list(encoded(corpus, loaded.tokenizers, longer - 1)) == []
+    path.write_text(
+        "2024-05-05\t5. Mai 2024\n", encoding="utf-8"
+    )  # the longer side on the right, or on the left
+    assert list(encoded(corpus, loaded.tokenizers, longer - 1)) == []

@@ -50,3 +50,26 @@ def test_no_answer_has_special_ids_control_bytes_or_bytes_that_utf8_does_not_kno
     ids = suppressed()
     assert {0, 1, 3, 4 + 0x0A, 4 + 0xC0, 4 + 0xFF} <= set(ids)
     assert not {EOS, 4 + 0x41, 4 + 0x80, 4 + 0xC2, 260} & set(ids)
+
+
+def test_what_is_done_before_and_behind_the_pieces() -> None:
+    text, other = ({"Sequence": {"id": name, "type_id": 0}} for name in "AB")
+    end = {"SpecialToken": {"id": "</s>", "type_id": 0}}
+    for kind in BOTH:
+        form = tokenizer_file(train_tokenizer(LINES, TextConfig(vocabulary=330, kind=kind)))
+        names = [step["type"] for step in form["normalizer"]["normalizers"]]
+        assert names[:3] == ["NFC", "Replace", "Strip"]
+        assert form["post_processor"] == {
+            "type": "TemplateProcessing",
+            "single": [text, end],
+            "pair": [text, end, other, end],
+            "special_tokens": {"</s>": {"id": "</s>", "ids": [EOS], "tokens": ["</s>"]}},
+        }
+
+
+def test_ids_that_are_left_out() -> None:
+    """`<s>`, `<pad>` and `<unk>`, control characters, and bytes that no UTF-8 has. Of bytes that go on with a
+    character it depends on the one before, and a list of ids cannot say that."""
+    controls = [4 + byte for byte in (*range(0x20), 0x7F)]
+    never = [4 + byte for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]
+    assert suppressed() == [0, 1, 3, *controls, *never]
