@@ -4,12 +4,14 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from jumok.checkpoint.bundled import bundled
-from jumok.cli.calibrate import calibrate
+from jumok.cli.calibrate import calibrate, describe
 from jumok.cli.translate import translate
 from jumok.data.builtin import builtin_corpus
 from jumok.errors import ConfigError, DataError
@@ -107,3 +109,19 @@ def test_a_model_is_given_the_head_that_aligns_best(tmp_path: Path, folder: Path
     assert told["agreement"] >= told["mean_agreement"]
     with pytest.raises(ConfigError, match="this model cannot align"):
         run(calibrate, folder, *files, "--align")
+
+
+def test_what_was_learned_in_words() -> None:
+    found: Any = SimpleNamespace(
+        words=SimpleNamespace(changed=0.1234, found=0.5, most=0.9995, error=0.0123),
+        calibration=SimpleNamespace(fitted={"words": 12_000, "sentences": 1_500}),
+    )
+    assert (
+        describe(found)
+        == """\
+calibrated on 12,000 words in 1,500 sentences
+of the half that the other half had not seen:
+  12.3% of the words are not as in the reference
+  50.0% of these are among the most doubtful fifth (at most 100.0% can be)
+  probabilities are off by 1.2% on average (expected calibration error)"""
+    )

@@ -6,12 +6,16 @@ import lzma
 import re
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.data.parallel import parallel
 
 from jumok.cli.check import EXAMPLES
+from jumok.cli.check import _print_cleaned as print_cleaned
+from jumok.cli.check import _print_report as print_report
 from jumok.cli.main import main
 from jumok.data.builtin import builtin_corpus
 from jumok.images.read import to_data_url
@@ -249,3 +253,62 @@ def test_named_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert run(file, "--columns", "2,3", "-q") == 0
     assert run(file, "b", "--columns", "2,3") == 2
     assert "--columns are those of one file with both sides" in capsys.readouterr().err
+
+
+def finding(severity: str, count: int, lines: list[int], **more: str) -> Any:
+    usual = {"kind": "x", "part": "train", "title": "odd", "unit": "lines", "example": "", "advice": ""}
+    return SimpleNamespace(severity=severity, count=count, lines=lines, **usual | more)
+
+
+def test_the_whole_report_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    train = SimpleNamespace(part="train", lines=(12_000, 11_999), files=("a.en", "a.de"), note="read as text")
+    valid = SimpleNamespace(part="valid", lines=(500,), files=("v.tsv", ""), note="")
+    findings = [
+        finding("error", 12_000, [1, 2_000], example="1: a | b", advice="look there"),
+        finding("warning", 2, [3, 4], part="valid", title="blank on one side"),
+        finding("error", 9, [5], kind="unequal_lines"),
+        finding("info", 1, []),
+    ]
+    report: Any = SimpleNamespace(parts=[train, valid], findings=findings)
+    print_report(report)
+    text = """\
+train       11,999 pairs   a.en ↔ a.de
+                   read as text
+valid          500 pairs   v.tsv
+
+error       12,000 train: odd
+                   lines 1, 2,000 …
+                   1: a | b
+                   look there
+warning          2 valid: blank on one side
+                   lines 3, 4
+error            9 train: odd
+                   lines 5
+info             1 train: odd
+2 kinds of error, 1 kind of warning
+"""
+    assert capsys.readouterr().out == text
+    report.parts, report.findings = [train], findings[-1:]
+    print_report(report)
+    assert capsys.readouterr().out.splitlines()[2:] == ["", "info             1 odd", "nothing wrong"]
+
+
+def test_what_a_cleaned_copy_lacks_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    more = {
+        "kept": 12_000,
+        "changed": 1_500,
+        "dropped": {"bad_row": 1_000, "copied": 2},
+        "keys": ("en", "de"),
+    }
+    copy: Any = SimpleNamespace(files=["a.clean.en", "a.clean.de"], **more)
+    print_cleaned(copy)
+    lines = [
+        "cleaned copy: a.clean.en a.clean.de",
+        "  12,000 pairs kept, 1,500 of them with characters put right",
+        "  dropped: 1,000 not a pair, 2 source copied to target",
+        "  written as objects with the keys en and de, and nothing else",
+    ]
+    assert capsys.readouterr().out.splitlines() == lines
+    copy.dropped, copy.keys = {}, ()
+    print_cleaned(copy)
+    assert capsys.readouterr().out.splitlines() == [*lines[:2], "  dropped: none"]

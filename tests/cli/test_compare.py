@@ -15,9 +15,10 @@ from tests.cli.test_process import as_words, start_quickly, train_events, wait_f
 from tests.run.conftest import quick_settings
 
 from jumok.checkpoint.manifest import checkpoint_folders
-from jumok.cli.compare import introduce
+from jumok.cli.compare import introduce, refuse_failed, show
 from jumok.comparison.entry import MeasureOptions
 from jumok.comparison.experiment import ExperimentPlanner
+from jumok.errors import RunError
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]
@@ -168,3 +169,32 @@ def test_what_will_be_compared_is_said_first(
         "entries  rnn, luong",
         "note     a note",
     ]
+
+
+def test_what_failed_is_told_at_the_very_end_and_where_the_report_is(
+    capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jumok.cli.views.comparison.comparison_text", lambda _: "the table")
+    report: dict[str, Any] = {
+        "entries": [
+            {"name": "rnn", "status": "completed"},
+            {"name": "luong", "status": "failed", "error": {"message": "it diverged"}},
+            {"name": "transformer", "status": "stopped", "error": {"message": "no memory"}},
+        ]
+    }
+    show(report, Path("runs/my own"), as_json=False, quiet=False)
+    said = capsys.readouterr()
+    assert said.out == "the table\n"
+    assert said.err == "\nreport: runs/my own/report.html\nnext:   jumok serve --runs 'runs/my own'\n"
+    show(report, Path("x"), as_json=False, quiet=True)
+    assert tuple(capsys.readouterr()) == ("the table\n", "")
+    show(report, Path("x"), as_json=True, quiet=False)
+    said = capsys.readouterr()
+    assert (json.loads(said.out), said.err) == (report, "")
+    with pytest.raises(RunError) as caught:
+        refuse_failed(report)
+    assert str(caught.value).splitlines()[0].endswith("2 of 3 entries did not end well")
+    assert caught.value.where == "luong: it diverged\n  transformer: no memory"
+    assert caught.value.hint == "the report has the others; run the same command again to try these again"
+    del report["entries"][1:]
+    refuse_failed(report)

@@ -103,3 +103,81 @@ def test_sentences_fill_a_hundred_columns_and_no_more(report: dict[str, Any]) ->
     assert max(map(len, text.split("\n\n")[-1].splitlines())) in (99, 100)
     text = comparison_text({**report, "summary": ["x" * 101]})
     assert text.splitlines()[-2:] == ["x" * 100, "x"]
+
+
+def test_the_whole_text_of_a_comparison() -> None:
+    """Rows of a model that was measured, one that was not timed, and one that failed."""
+    speed = {
+        "ms_per_sentence": {"median": 2.25, "p95": 4.0},
+        "train_tokens_per_s": None,
+        "sentences_per_s": 1234.5,
+    }
+    memory = {"train_peak_bytes": None, "decode_peak_bytes": 1500}
+    bins = [
+        {"lo": 1, "hi": 1, "value": 50.0, "thin": False, "beyond": False},
+        {"lo": 2, "hi": 9, "value": None, "thin": True, "beyond": False},
+        {"lo": 10, "hi": 20, "value": 1.25, "thin": True, "beyond": True},
+    ]
+    metrics = {"bleu": {"value": 30.0}, "chrf": {"value": 55.55}, "exact": {}}
+    quality = {
+        "value": 30.0,
+        "ci95": [28.0, 32.04],
+        "metrics": metrics,
+        "by_length": {"unit": "source_words", "bins": bins},
+    }
+    short = {"unit": "source_words", "bins": bins[:1]}
+    entries: list[dict[str, Any]] = [
+        {"name": "rnn", "quality": quality, "parameters": 12345, "steps": 1000, "train_s": 61.0}
+        | {"speed": speed, "memory": memory},
+        {
+            "name": "luong",
+            "quality": {**quality, "ci95": None, "by_length": short},
+            "parameters": None,
+            "steps": 0,
+        }
+        | {
+            "train_s": 0.0,
+            "speed": speed | {"train_tokens_per_s": 2500},
+            "memory": memory | {"train_peak_bytes": 7},
+        },
+        {"name": "transformer", "status": "failed", "quality": None, "speed": None, "memory": None},
+    ]
+    report = {
+        **{"title": "A comparison", "data": {"test": 1200, "test_name": "test.en"}, "entries": entries},
+        "metric": {"name": "bleu", "label": "BLEU"},
+        "pairs": [{"after": "luong", "before": "rnn", "delta": -0.04, "p": 0.0405}],
+        "groups": [
+            {"label": "rnn", "seeds": [1, 2], "mean": 30.0, "min": 29.5, "max": 30.5},
+            {"label": "luong", "seeds": [1], "mean": 1.0, "min": 1.0, "max": 1.0},
+        ],
+        "summary": ["One sentence.", "Another."],
+    }
+    assert (
+        comparison_text(report)
+        == """\
+A comparison
+BLEU on 1,200 pairs of test.en
+
+model          BLEU          95 %  chrf  exact  parameters  steps  training
+rnn            30.0  [28.0, 32.0]  55.5      –      12,345  1,000     1m01s
+luong          30.0                55.5      –           –      0        0s
+transformer  failed                   –      –           –      –         –
+
+model  train tok/s  sent/s  ms/sent  p95  train mem  decode mem
+rnn              –   1,234      2.2  4.0          –     1.50 kB
+luong       2.50 k   1,234      2.2  4.0        7 B     1.50 kB
+
+BLEU by source words   * few sentences   + past the lengths of training
+model      1  2–9  10–20
+rnn    50.0    –*   1.2+
+model      1
+luong  50.0
+
+luong vs rnn  -0.0 BLEU  p = 0.041
+
+over seeds  mean  least  most  seeds
+rnn         30.0   29.5  30.5  1, 2
+
+One sentence.
+Another."""
+    )
