@@ -1,5 +1,6 @@
 """Tags of a translation go along when a person mends it: at the ends, with their words, never across."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,3 +83,31 @@ def test_tags_stay_nested_or_apart(before: MarkedText, after: str) -> None:
 @given(marked_texts())
 def test_an_unchanged_text_is_unchanged(before: MarkedText) -> None:
     assert carried_over(before, before.text) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "places"),
+    [
+        ("the red house", "the blue house", [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14]),
+        ("a b", "a x b", [0, 1, 4, 5]),  # what was put in stands before what comes next
+        ("b", "x b", [0, 3]),
+        ("a b c", "a c", [0, 1, 2, 2, 2, 3]),
+        ("a b", "a", [0, 1, 1, 1]),
+        ("ab", "", [0, 0, 0]),
+        ("", "ab", [2]),
+        ("a, b", "a; b", [0, 1, 2, 3, 4]),
+        ("one two one", "one one", [0, 1, 2, 3, 4, 4, 4, 4, 4, 5, 6, 7]),
+    ],
+)
+def test_each_place_has_its_new_one(before: str, after: str, places: list[int]) -> None:
+    assert moved_places(before, after) == places
+
+
+@pytest.mark.parametrize(("most", "places"), [(5, [0, 4, 5, 6, 7, 8]), (4, [0, 2, 3, 5, 6, 8])])
+def test_what_is_too_long_to_compare_is_moved_in_proportion(
+    monkeypatch: pytest.MonkeyPatch, most: int, places: list[int]
+) -> None:
+    """Five words and signs of each text differ at both ends; the longer of the two counts."""
+    monkeypatch.setattr("jumok.server.documents.edited.LONG", most)
+    assert moved_places("a b c", "xxxx b y") == places
+    assert moved_places("a b", "xxxx b y")[1] == (4 if most == 5 else 3)
