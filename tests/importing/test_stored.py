@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jumok.errors import ModelError
-from jumok.importing.stored import Parts, Stored, ready, stack, zeros
+from jumok.importing.stored import TYPES, Parts, Stored, ready, stack, zeros
 
 
 def test_what_is_made_of_tensors_is_what_numpy_makes() -> None:
@@ -58,3 +58,37 @@ def test_each_tensor_must_be_there_in_its_shape_and_none_left_over(tmp_path: Pat
     parts.finish()
     with pytest.raises(ModelError, match="numbers was cut short"):
         Stored(path, 8, "F32", (6,)).read()
+
+
+@pytest.mark.parametrize("kind", sorted(TYPES))
+def test_numbers_lie_little_end_first_behind_others(kind: str, tmp_path: Path) -> None:
+    """One, nought and one, behind an odd number of bytes that are another tensor's."""
+    one = {"F64": "000000000000f03f", "F32": "0000803f", "F16": "003c", "BF16": "803f"}.get(kind)
+    size = {"I64": 8, "I32": 4, "I16": 2}.get(kind, 1)
+    word = bytes.fromhex(one) if one else b"\1" + bytes(size - 1)
+    (tmp_path / "w").write_bytes(b"odd" + word + bytes(len(word)) + word)
+    stored = Stored(tmp_path / "w", 3, kind, (3, 1))
+    assert stored.bytes == 3 * len(word)
+    found = stored.read()
+    assert found.dtype == np.float32
+    assert found.tolist() == [[1], [0], [1]]
+
+
+def test_a_whole_number_without_axes_is_one_number(tmp_path: Path) -> None:
+    (tmp_path / "w").write_bytes(np.float32(2.5).tobytes())
+    stored = Stored(tmp_path / "w", 0, "F32", ())
+    assert (stored.bytes, stored.read().shape, float(stored.read())) == (4, (), 2.5)
+
+
+def test_of_tensors_that_are_left_over_three_are_named(tmp_path: Path) -> None:
+    parts = Parts({name: Stored(tmp_path, 0, "F32", (1,)) for name in "edcba"}, "here", "model.bin")
+    assert "a" in parts
+    assert "z" not in parts
+    for leave, said in (
+        ("", "the weights have a, b, c and 2 more, and model.bin has no place for them"),
+        ("b", "the weights have a, c, d and 1 more, and"),
+        ("c", "the weights have a, d, e, and"),
+    ):
+        parts.leave(*leave)
+        with pytest.raises(ModelError, match=said):
+            parts.finish()

@@ -1,6 +1,7 @@
 import hashlib
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,3 +68,37 @@ def test_wrong_shapes_and_numbers_are_refused() -> None:
         checked("w", Made((2,), lambda: np.zeros(3, dtype=np.float32)))
     with pytest.raises(ModelError, match="1 of 2 numbers of w are not finite"):
         checked("w", ready(np.array([1, np.inf])))
+
+
+def test_a_file_byte_by_byte(tmp_path: Path) -> None:
+    """Eight bytes of length, a header up to a multiple of 64, and the numbers end to end."""
+    seen: list[tuple[str, int, int | None]] = []
+    size, _ = write_weights(
+        tmp_path / "w", {"a": ready(np.array([[1.0], [2.0]])), "b": zeros(1)}, lambda *one: seen.append(one)
+    )
+    data = (tmp_path / "w").read_bytes()
+    header = (
+        b'{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},'
+        b'"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}'
+    )
+    length = int.from_bytes(data[:8], "little")
+    assert data[8 : 8 + length].rstrip(b" ") == header
+    assert (8 + length) % 64 == 0
+    assert length - len(header) < 64
+    assert data[8 + length :] == bytes.fromhex("0000803f 00000040 00000000")
+    assert size == len(data)
+    assert seen == [("writing the weights", n, 2) for n in range(3)]
+
+
+def test_a_tenth_more_room_than_it_needs_must_be_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files and four bytes for each number: 4 + 4 · 24 = 100 bytes."""
+    files, tensors = {"a": b"1234"}, {"w": zeros(2, 3, 4)}
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=109))
+    with pytest.raises(RunError, match="the disk is full: 100 bytes are needed and 109 are free"):
+        write_model(tmp_path, files, tensors, silent)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=111))
+    write_model(tmp_path, files, tensors, silent)
+    assert verify_folder(tmp_path) == []
