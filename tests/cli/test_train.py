@@ -6,20 +6,23 @@ import shutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
 from tests.data.parallel import parallel
 from tests.run.conftest import quick_settings
 
 import jumok
 from jumok.checkpoint.manifest import checkpoint_folders
-from jumok.cli.train import gather, last_checkpoint, seconds, show_end
-from jumok.config import ARCHS
+from jumok.cli.train import also_said, gather, last_checkpoint, seconds, show_end
+from jumok.config import ARCHS, DataConfig
 from jumok.errors import ConfigError
 from jumok.run.train import TrainedRun
 from jumok.seals import unsealed
 from jumok.settings import flatten, known_names, nest, parse_config
+from jumok.text.frame import Direction
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]
@@ -324,3 +327,35 @@ def test_a_model_is_taught_more_from_the_command_line(
     assert "is a luong, and --arch rnn asks for another" in capsys.readouterr().err
     assert call("inspect", "-m", corpus / "run") == 0
     assert "descends from run (" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("data", "start", "slots", "words"),
+    [
+        ({"source": "a.jsonl"}, "", ("{source}", "{target}"), '--context "…" --from de --to en '),
+        ({"corpora": ("a.tsv:de-en", "b.tsv:en-de")}, "", ("{target}",), "--to en "),
+        ({"source": "a.tsv"}, "m", ("{source}",), "--from de "),
+        ({"source": "a.tsv"}, "", ("{source}", "{target}"), ""),
+        ({"source": "a.tsv"}, "m", (), ""),
+    ],
+)
+def test_what_a_model_must_be_told_with_every_text(
+    data: dict[str, Any], start: str, slots: tuple[str, ...], words: str
+) -> None:
+    frame = SimpleNamespace(slots=set(slots), directions=[Direction("de", "en"), Direction("en", "de")])
+    tokenizers = SimpleNamespace(reads_context=True, frame=frame)
+    config = SimpleNamespace(data=DataConfig(**data), start=SimpleNamespace(model=start))
+    done: Any = SimpleNamespace(config=config, model=SimpleNamespace(tokenizers=tokenizers))
+    assert also_said(done) == words
+
+
+def test_a_run_that_a_signal_stopped_exits_as_the_signal_asks(tmp_path: Path, capsys: Captured) -> None:
+    done = TrainedRun(tmp_path, parse_config({}), "signal", 1200, 65.0, 1.0)
+    with pytest.raises(click.exceptions.Exit) as stop:
+        show_end(done, [15, 2], quiet=True)
+    assert stop.value.exit_code == 128 + 15
+    assert capsys.readouterr().err == "stopped at step 1,200; run the same command again to go on\n"
+    show_end(done, [], quiet=True)
+    assert capsys.readouterr().err == ""
+    show_end(done, [], quiet=False)
+    assert capsys.readouterr().err.splitlines()[1] == f'next: jumok translate -m {tmp_path} "…"'

@@ -11,9 +11,17 @@ from jumok.backends.c_ops import is_available
 from jumok.backends.native import NativeBackend
 from jumok.config import RunConfig
 from jumok.errors import ConfigError, DataError
-from jumok.run.compute import check_possible, check_same_data, lacks_bf16, make_learner, precision
+from jumok.run.compute import (
+    check_possible,
+    check_same_data,
+    lacks_bf16,
+    make_learner,
+    precision,
+    tune_torch,
+)
 from jumok.run.machine import Machine, look_at_machine
 from jumok.run.prepare import reopen
+from jumok.run.start import table_side
 from jumok.run.train import TrainedRun, train
 from jumok.settings import parse_config
 from jumok.training.distributed import World, is_told
@@ -157,3 +165,46 @@ def test_a_run_in_bf16_learns_nearly_the_same(batches: str, corpus: Path, tmp_pa
         losses.append([event["loss"] for event in events_of(done.folder, "train")])
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
     assert losses[0] != losses[1]
+
+
+def test_adapters_are_not_shared_out() -> None:
+    config = parse_config({"start": {"model": "m"}, "training": {"shard": True, "lora": 8}})
+    with pytest.raises(ConfigError) as caught:
+        check_possible(config, look_at_machine("cpu"), World(size=2))
+    assert str(caught.value) == (
+        "training.lora=8 and training.shard=true exclude each other\n"
+        "  leave training.shard out: adapters take so little memory that nothing need be shared out"
+    )
+    for possible in ({"shard": True}, {"lora": 8}, {"optimizer": "sgd"}):
+        check_possible(
+            parse_config({"start": {"model": "m"}, "training": possible}),
+            look_at_machine("cpu"),
+            World(size=2),
+        )
+
+
+@pytest.mark.parametrize(
+    ("grown", "frozen", "tables"), [(0, "", False), (5, "", True), (5, "embeddings", False)]
+)
+def test_beside_adapters_only_tables_that_have_grown_learn(
+    trained: TrainedRun, *, grown: int, frozen: str, tables: bool
+) -> None:
+    config = trained.config
+    config = replace(
+        config,
+        training=replace(config.training, lora=2, freeze=frozen),
+        start=replace(config.start, model="m", extend_vocabulary=grown),
+    )
+    learner = make_learner(config, reopen(trained.folder / "data"), "cpu", None)
+    learning = {name for name, weight in learner.model.named_parameters() if weight.requires_grad}
+    assert any(table_side(name) for name in learning) is tables
+
+
+def test_threads_are_those_asked_for_or_as_they_were() -> None:
+    before = torch.get_num_threads()
+    try:
+        for asked, found in ((0, before), (before + 1, before + 1), (0, before)):
+            tune_torch(parse_config({"training": {"threads": asked}}))
+            assert torch.get_num_threads() == found
+    finally:
+        torch.set_num_threads(before)

@@ -3,13 +3,18 @@
 import json
 import logging
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
+import torch
 
+from jumok import __version__
 from jumok.run import events
-from jumok.run.events import forgiving, logs, samples_log
+from jumok.run.events import Notices, forgiving, logs, samples_log, start_event
+from jumok.settings import parse_config
 from jumok.training.log import JsonLines
+from jumok.training.state import LoopState
 
 
 def test_samples_go_to_a_file_of_their_own(tmp_path: Path) -> None:
@@ -79,3 +84,44 @@ def test_a_warning_of_the_library_is_a_notice_of_the_run(tmp_path: Path) -> None
     assert seen[1:] == [wanted | {"message": "the kernel attention does not run here"}]
     last = json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[-1])
     assert last["message"] == "the kernel attention does not run here"
+
+
+def test_the_start_of_a_sitting_is_told_whole() -> None:
+    class Pairs(list[int]):
+        left_out: ClassVar = {"too_long": 2}
+        cut = 1
+
+    config = parse_config({"seed": 7})
+    prepared = SimpleNamespace(train=Pairs([1, 2, 3]), valid=[1])
+    run = SimpleNamespace(run=Path("runs/one"))
+    work: Any = SimpleNamespace(
+        prepared=prepared, config=config, checkpoints=run, autocast=None, world=SimpleNamespace(size=2)
+    )
+    machine: Any = SimpleNamespace(device="cpu")
+    event = start_event(work, machine, 12_345, LoopState())
+    versions = event.pop("versions")
+    assert list(versions) == ["jumok", "torch", "python"]
+    assert versions["jumok"] == __version__
+    assert len(event.pop("config_sha256")) == 64
+    assert event == {
+        **{"type": "start", "run": "one", "params": 12_345, "device": "cpu", "dtype": "float32", "seed": 7},
+        "data": {"train": 3, "valid": 1, "left_out": {"too_long": 2}, "cut": 1},
+        **{"processes": 2, "resumed_from": None},
+    }
+    work.autocast = torch.bfloat16
+    event = start_event(work, machine, 1, LoopState(step=40))
+    assert (event["dtype"], event["resumed_from"]) == ("bfloat16", 40)
+
+
+def test_notices_know_the_step_that_the_run_has_come_to() -> None:
+    seen: list[Any] = []
+    notices = Notices([seen.append])
+    for step in (5, None, 8):
+        notices.follow({"type": "train", "step": step} if step else {"type": "end"})
+        notices.emit(logging.makeLogRecord({"msg": "%s kernels", "args": (3,)}))
+    assert [(one["step"], one["message"]) for one in seen] == [
+        (5, "3 kernels"),
+        (5, "3 kernels"),
+        (8, "3 kernels"),
+    ]
+    assert notices.level == logging.WARNING

@@ -11,7 +11,7 @@ from math import nan
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from tests.run.conftest import quick_settings
@@ -349,3 +349,41 @@ def test_quiet_is_quiet(clock: list[float], capsys: Captured) -> None:
         shown.callbacks.on_end(2, ENTRIES[1], {"status": "failed", "error": {"message": "it diverged"}})
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "")
+
+
+def test_each_direction_and_old_pairs_have_their_figures() -> None:
+    event = {
+        **{"step": 4000, "loss": 3.51, "exact": 50.0, "per": None, "kept_bleu": 1.25},
+        "directions": {"de→en": {"loss": 1.5, "chrf": 40.0, "bleu": 20.25}, "en→de": {}},
+        "samples": [{"src": "a" * 120, "hyp": "b" * 120, "ref": "c" * 120}],
+    }
+    assert valid_lines(event) == [
+        "valid @4,000   loss 3.510   exact 50.0   kept bleu 1.2",
+        "  de→en   loss 1.500   BLEU 20.2   chrF 40.0",
+        "  en→de   loss nan   ",
+        *(f"  {name}  {letter * 100}" for name, letter in (("src", "a"), ("hyp", "b"), ("ref", "c"))),
+    ]
+
+
+def test_the_head_tells_of_pairs_left_out_and_of_both_vocabularies(trained: TrainedRun) -> None:
+    class Pairs(list[int]):
+        target_lengths = SimpleNamespace(sum=lambda: 2_500_000)
+        left_out: ClassVar = {"too long": 1_000, "blank": 5}
+        cut = 1_200
+
+    begins = (
+        "data   train 1,500 pairs (2.50 M target tokens, 1,005 left out, 1,200 sources cut) · valid 1,001"
+    )
+    no_more = " (of at most 300: the text has no more)"
+    pictures = SimpleNamespace(places=49)
+    for source, target, more, ends in (
+        (900, 250, {}, "900 + 250"),
+        (299, 298, {}, f"299 + 298{no_more}"),
+        (900, 250, {"pictures": pictures}, f"250, 49 patches a picture{no_more}"),
+        (299, 299, {"shared": True}, f"299 shared{no_more}"),
+        (300, 300, {"shared": True}, "300 shared"),
+    ):
+        sizes = {"source": SimpleNamespace(size=source), "target": SimpleNamespace(size=target)}
+        tokenizers = SimpleNamespace(**sizes | {"shared": False, "pictures": None} | more)
+        prepared: Any = SimpleNamespace(train=Pairs([0] * 1_500), valid=[0] * 1_001, tokenizers=tokenizers)
+        assert head(replace(started(trained), prepared=prepared))[1] == f"{begins} · vocabulary {ends}"
