@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from jumok.errors import ConfigError
+from jumok.native import library as module
 from jumok.native.library import (
     LEVEL,
     LEVELS,
@@ -115,3 +116,56 @@ def test_where_no_one_counts_the_cores_there_is_one_thread(monkeypatch: pytest.M
     for cores, threads in ((None, 1), (6, 6)):
         monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
         assert thread_count() == threads
+
+
+@pytest.mark.parametrize(
+    ("system", "name"), [("linux", "libjumok.so"), ("darwin", "libjumok.dylib"), ("win32", "libjumok.dll")]
+)
+def test_each_system_has_its_own_ending(monkeypatch: pytest.MonkeyPatch, system: str, name: str) -> None:
+    monkeypatch.delenv(PATH, raising=False)
+    monkeypatch.setattr(sys, "platform", system)
+    assert library_path() == Path(module.__file__).with_name(name)
+    monkeypatch.setenv(PATH, "/elsewhere/own.so")
+    assert library_path() == Path("/elsewhere/own.so")
+
+
+OTHER_MACHINE = "it is built for another machine; install the wheel for this one"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ("/a/lib.so: cannot open shared object file: No such file or directory", OTHER_MACHINE),
+        ("/b/lib.so: cannot open shared object file", "/b/lib.so: cannot open shared object file"),
+        ("/a/lib.so: wrong ELF class: ELFCLASS32", OTHER_MACHINE),
+        ("dlopen(/a/lib.so): mach-o file, but is an incompatible architecture", OTHER_MACHINE),
+        ("[WinError 193] %1 is not a valid Win32 application", OTHER_MACHINE),
+        ("x" * 300, "x" * 200),
+    ],
+)
+def test_what_the_system_says_of_a_library_is_told_in_our_words(said: str, reason: str) -> None:
+    assert module._reason(Path("/a/lib.so"), said) == reason
+
+
+def test_levels_are_the_bits_of_a_number() -> None:
+    asked = list[int]()
+
+    class Fake:
+        def jm_levels(self) -> int:
+            return 0b10011
+
+        def jm_level(self) -> int:
+            return 4
+
+        def jm_set_level(self, level: int) -> bool:
+            asked.append(level)
+            return level == 3
+
+    found = module.Library(Fake(), Path("x.so"))  # type: ignore[arg-type]
+    assert (found.levels, found.level) == (("portable", "avx2", "neon"), "neon")
+    found.use("avx2")
+    with pytest.raises(ConfigError, match="\n  it has portable, avx2, neon$"):
+        found.use("vnni")
+    assert asked == [1, 3]
+    with pytest.raises(ConfigError, match="\n  choose one of portable, avx2, avx512, vnni, neon$"):
+        found.use("sse9")

@@ -1,16 +1,20 @@
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from tests.native.making import CONFIGS, VOCABULARY, make
 
-from jumok.answers import NotFiniteError
+from jumok.answers import Answer, NotFiniteError
 from jumok.architectures import AlignHead
 from jumok.config import DecodingConfig
 from jumok.decoding.aligned import align_answers
 from jumok.decoding.batched import score_targets, search
 from jumok.decoding.jobs import Job
-from jumok.errors import ConfigError, ModelError
-from jumok.native.library import available, library
-from jumok.native.model import NativeModel, SearchOptions
+from jumok.errors import ConfigError, ModelError, RunError
+from jumok.native.library import NO_KEY, NO_MEMORY, PAST_TABLE, STOPPED, available, library
+from jumok.native.model import NativeModel, SearchArrays, SearchOptions, c_options, check_sizes, unpacked
+from jumok.native.record import NOTHING
 from jumok.native.weights import PackedWeights, pack_weights
 
 pytestmark = pytest.mark.skipif(not available(), reason="the C library was not built")
@@ -157,3 +161,82 @@ def test_an_answer_aligns_with_the_only_word_that_is_no_tag() -> None:
     for tags, place in (((1, 0), 1), ((0, 1), 0)):
         [[tagged]] = native.search([SOURCES[3]], [9], SearchOptions.of(decoding, head, tags))
         assert set(tagged.alignment) == {place}
+
+
+def test_what_a_search_is_told_of_the_settings() -> None:
+    def told(options: SearchOptions) -> dict[str, float]:
+        asked = c_options(options, 3)
+        return {name: getattr(asked, name) for name, _ in asked._fields_ if getattr(asked, name)}
+
+    usual = {"beam": 5, "n_best": 1, "keep": 5, "threads": 3, "length_penalty": 1.0}
+    assert told(SearchOptions()) == usual
+    assert told(SearchOptions.of(DecodingConfig())) == usual | {"keep": 1}
+    many = DecodingConfig(beam=4, n_best=2, min_len=7, length_penalty=0.5)
+    wanted = {"beam": 4, "n_best": 2, "keep": 4, "threads": 3, "min_len": 7, "length_penalty": 0.5}
+    assert told(SearchOptions.of(many)) == wanted
+    assert told(SearchOptions(beam=3, keep=9))["keep"] == 3  # no more than there are
+    head = {"align": 3, "align_head": 2, "align_after": 1, "align_before": 4, "align_behind": 6}
+    one = SearchOptions.of(DecodingConfig(), AlignHead(2, 1, after=True), (4, 6))
+    assert told(one) == usual | {"keep": 1} | head
+    every = SearchOptions(align=AlignHead(0), rows=8)
+    assert told(every) == usual | {"align": 1, "rows": 8}
+
+
+def test_of_draws_all_are_kept() -> None:
+    options = SearchOptions.of(DecodingConfig(sample=True, beam=1, n_best=6))
+    assert (options.beam, options.n_best, options.keep) == (6, 6, 6)
+    options = SearchOptions.of(DecodingConfig(mbr=6, beam=1))
+    assert (options.beam, options.n_best, options.keep) == (6, 1, 6)
+
+
+def test_answers_stand_where_their_limits_say() -> None:
+    """Two sentences with room for two answers each, of which the second sentence has one."""
+    ended = partial(Answer, finished=True)
+    limits = np.array([3, 2], np.int32)
+    found = SearchArrays.of(10, 4, aligned=True)
+    found.tokens[:] = [10, 11, 2, 20, 21, 22, 30, 2, 0, 0]
+    found.log_probs[:] = np.arange(10) / -4
+    found.lengths[:] = [3, 3, 2, -1]
+    found.finished[:] = [1, 0, 1, 0]
+    found.places[:] = range(10)
+    found.looks[:] = np.arange(10) / 8
+    first = ended((10, 11), (0.0, -0.25, -0.5), alignment=(0, 1), looks=(0.0, 0.125))
+    second = replace(
+        ended((20, 21, 22), (-0.75, -1.0, -1.25), alignment=(3, 4, 5), looks=(0.375, 0.5, 0.625)),
+        finished=False,
+    )
+    third = ended((30,), (-1.5, -1.75), alignment=(6,), looks=(0.75,))
+    assert unpacked(limits, 2, found, [4, 1]) == [[first, second], [third]]
+    assert unpacked(limits, 2, found, [4, 0]) == [[first, second], [ended((30,), (-1.5, -1.75))]]
+    assert found.in_c().places
+    plain = SearchArrays.of(10, 4, aligned=False)
+    assert (len(plain.places), len(plain.looks), plain.in_c().places) == (0, 0, None)
+    assert unpacked(limits, 2, plain, [4, 1]) == [[], []]
+
+
+def test_limits_and_beams_at_the_edge_are_fine() -> None:
+    check_sizes(2, np.array([1, 1], np.int32), 65_536, (None, [(), ()]))
+    with pytest.raises(ValueError, match="^there are 3 prefixes or shortlists for 2 sentences$"):
+        check_sizes(2, np.array([1, 1], np.int32), 5, ([(), ()], [(), (), ()]))
+    with pytest.raises(ValueError, match="^every sentence needs a limit of 1 token or more$"):
+        check_sizes(2, np.array([1], np.int32), 5, ())
+
+
+@pytest.mark.parametrize("code", [99, STOPPED, PAST_TABLE, NO_KEY])
+def test_a_code_that_cannot_be_is_told(code: int) -> None:
+    """Nobody watches, nothing is edited, and this model has no table: the library was wrong."""
+    model = NativeModel.__new__(NativeModel)
+    model.config = CONFIGS["rnn"]
+    with pytest.raises(RuntimeError, match=f"^the native engine gave code {code}, which has no meaning$"):
+        model._check(code, 0, [(260,)], NOTHING)
+
+
+def test_too_little_memory_says_what_to_do() -> None:
+    model = NativeModel.__new__(NativeModel)
+    with pytest.raises(RunError) as caught:
+        model._check(NO_MEMORY, 0, [(260,)], NOTHING)
+    assert (str(caught.value), caught.value.code) == (
+        "there is not enough memory for these sentences\n"
+        "  translate shorter texts or fewer at a time, or choose a smaller beam",
+        "no_memory",
+    )

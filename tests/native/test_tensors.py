@@ -11,7 +11,7 @@ from safetensors import deserialize
 from safetensors.numpy import save
 
 from jumok.errors import ModelError
-from jumok.native.tensors import ALIGNED, dump_tensors, parse_tensors
+from jumok.native.tensors import ALIGNED, check_format, dump_tensors, parse_tensors
 
 ARRAYS = st.dictionaries(
     st.text("abc.", min_size=1, max_size=6).filter(lambda name: not name.endswith(".gap")),
@@ -93,3 +93,47 @@ def test_no_bytes_lead_to_another_error(data: bytes) -> None:
     with suppress(ModelError):
         arrays, _ = parse_tensors(data, "here")
     assert sum(array.nbytes for array in arrays.values()) <= len(data)
+
+
+def test_a_file_to_the_byte() -> None:
+    """A header that ends at 128, three bytes, what fills up to 64, and eight more."""
+    arrays = {"a": np.array([1, 2, 3], np.uint8), "b": np.array([[1], [-1]], np.int32)}
+    data = dump_tensors(arrays, {"k": "é"})
+    header = (
+        '{"__metadata__": {"k": "é"}, "a": {"dtype": "U8", "shape": [3], "data_offsets": [0, 3]}, '
+        '"b.gap": {"dtype": "U8", "shape": [61], "data_offsets": [3, 64]}, '
+        '"b": {"dtype": "I32", "shape": [2, 1], "data_offsets": [64, 72]}}'
+    ).encode()
+    room = -(-(8 + len(header)) // 64) * 64 - 8
+    numbers = b"\1\2\3" + bytes(61) + b"\1\0\0\0\xff\xff\xff\xff"
+    assert data == room.to_bytes(8, "little") + header.ljust(room) + numbers
+    assert not parse_tensors(bytearray(data), "x")[0]["b"].flags.owndata  # a view
+
+
+def test_numbers_that_begin_at_an_odd_place_are_read_too() -> None:
+    header = json.dumps(
+        {
+            "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+            "b": {"dtype": "F64", "shape": [], "data_offsets": [1, 9]},
+        }
+    ).encode()
+    found, about = parse_tensors(struct.pack("<Q", len(header)) + header + struct.pack("<Bd", 7, 0.5), "x")
+    assert ({name: array.tolist() for name, array in found.items()}, about) == ({"a": [7], "b": 0.5}, {})
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "hint"),
+    [
+        ("ours/2", "ours/2", "upgrade jumok"),
+        ("other/1", "other/1", "do that"),
+        (None, "None", "do that"),
+        ("x" * 90, "x" * 80, "do that"),
+    ],
+)
+def test_another_format_is_named(said: str | None, told: str, hint: str) -> None:
+    check_format({"format": "ours/1"}, "ours/1", "the file", "here", "do that")
+    metadata = {} if said is None else {"format": said}
+    with pytest.raises(ModelError) as caught:
+        check_format(metadata, "ours/1", "the file", "here", "do that")
+    message = f"the file has the format {told!r}; this jumok reads ours/1\n  here\n  {hint}"
+    assert (str(caught.value), caught.value.code) == (message, "newer_format")

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -11,11 +12,13 @@ from jumok.errors import ModelError
 from jumok.native.library import available
 from jumok.native.weights import (
     PackedWeights,
+    differences,
     layout,
     pack_weights,
     padded,
     parameter_count,
     unpack_weights,
+    wrong_weights,
 )
 
 pytestmark = pytest.mark.skipif(not available(), reason="the C library was not built")
@@ -150,3 +153,34 @@ def test_half_precision_is_widened() -> None:
     found = pack_weights(CONFIGS["rnn"], half, shared=True)["output"]
     assert isinstance(found, PackedWeights)
     np.testing.assert_array_equal(found.unpacked(), half["target_embedding.weight"].astype(np.float32))
+
+
+def test_five_faults_are_named_and_the_others_counted() -> None:
+    few, many = ([f"a{n} is missing" for n in range(count)] for count in (5, 6))
+    said = "the weights do not fit the model's settings: a0 is missing; a1 is missing; a2 is missing; a3 is missing; a4 is missing"  # noqa: E501
+    hint = "\n  here\n  config.json and the weights come from different models: copy the folder again"
+    assert str(wrong_weights(few, "here")) == said + hint
+    assert str(wrong_weights(many, "here")) == f"{said}, and 1 more{hint}"
+    assert wrong_weights(few, "here").code == "wrong_weights"
+
+
+def test_differences_are_missing_then_unexpected_then_of_another_shape() -> None:
+    expected = {"a": ("float32", (2,)), "b": ("float32", (3, 4)), "c": ("float32", (5,))}
+    stored = {"b": ("float16", (4, 3)), "x" * 81: ("float32", (1,)), "c": ("int8", (5,))}
+    assert differences(expected, stored) == [
+        "a is missing",
+        f"{'x' * 80} is unexpected",
+        "b is float16 (4, 3), not float32 (3, 4)",
+        "c is int8 (5,), not float32 (5,)",
+    ]
+    assert differences(expected, expected | {"a": ("float16", (2,))}) == []
+
+
+def test_as_many_layers_as_tensors_are_believed() -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    forged = TransformerConfig(width=12, heads=2, encoder_layers=len(arrays) - 6)
+    with pytest.raises(ModelError, match=r"attention\.\S+ is missing"):
+        pack_weights(forged, arrays, shared=True)
+    more = replace(forged, encoder_layers=len(arrays) - 5)
+    with pytest.raises(ModelError, match=f"has {len(arrays) + 1} layers, and the file {len(arrays)} tensors"):
+        pack_weights(more, arrays, shared=True)
