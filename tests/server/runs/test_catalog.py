@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,29 @@ def test_looking_at_a_lock_does_not_take_it(tmp_path: Path) -> None:
     assert not refused
 
 
+@pytest.mark.parametrize(
+    ("line", "held"),
+    [
+        ("7: FLOCK  ADVISORY  WRITE 4321 08:01:{inode} 0 EOF", True),
+        ("7: POSIX  ADVISORY  WRITE 4321 08:01:{inode} 0 EOF", False),
+        ("7: FLOCK  ADVISORY  WRITE 4322 08:01:{inode} 0 EOF", False),
+        ("7: FLOCK  ADVISORY  WRITE 4321 08:01:1{inode} 0 EOF", False),
+        ("7: FLOCK", False),
+        ("", False),
+    ],
+)
+def test_a_lock_is_that_of_the_process_which_wrote_its_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, *, held: bool
+) -> None:
+    lock = tmp_path / ".lock"
+    lock.write_text("4321\n", encoding="ascii")
+    (tmp_path / "locks").write_text(f"odd\n{line.format(inode=lock.stat().st_ino)}\n", encoding="ascii")
+    monkeypatch.setattr("jumok.server.runs.catalog.LOCKS", tmp_path / "locks")
+    assert is_locked(tmp_path) is held
+    lock.write_text("4321" + " " * 61, encoding="ascii")  # no trainer writes so much
+    assert not is_locked(tmp_path)
+
+
 def test_a_system_that_tells_no_locks_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with run_lock(tmp_path):
         monkeypatch.setattr("jumok.server.runs.catalog.LOCKS", tmp_path / "none")
@@ -225,6 +249,59 @@ def test_a_folder_that_vanishes_is_no_error(tmp_path: Path) -> None:
     folder.rmdir()
     assert run.details()["updated"] is None
     assert read_config(folder) == {}
+
+
+def test_settings_that_were_changed_since_the_run_began_are_not_shown(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "a", config="[model]\nwidth = 16\n")
+    right = sha256((folder / "config.toml").read_bytes()).hexdigest()
+    for noted, shown in (({"config_sha256": right}, True), ({"config_sha256": "0" * 64}, False), ({}, True)):
+        (folder / "run.json").write_text(json.dumps(noted), encoding="utf-8")
+        assert read_config(folder) == ({"model": {"width": 16}} if shown else {})
+
+
+def test_all_that_is_told_of_a_run(tmp_path: Path) -> None:
+    one = {"src": "a", "ref": "b", "hyp": "c", "score": -0.5}
+    folder = write_run(
+        tmp_path / "demo" / "rnn",
+        [
+            {"type": "valid", "step": 30, "loss": 2.0, "elapsed_s": 4, "samples": [one]},
+            {"type": "valid", "step": 20, "loss": 3.0, "samples": [one]},
+            {"type": "notice", "step": 30, "level": "warning", "code": "x", "message": "m"},
+            {"type": "end", "status": "failed", "reason": "disk"},
+        ],
+        config='[model]\narch = 3\n[training]\nmax_steps = "x"\nmetric = 4\ntime_limit = 0\n',
+    )
+    os.utime(folder / "metrics.jsonl", (86400.25, 86400.25))
+    assert find(Runs(tmp_path), "demo~rnn").details() == {
+        "name": "demo~rnn",
+        "title": "demo/rnn",
+        "status": "failed",
+        "reason": "disk",
+        "arch": None,
+        "step": 30,
+        "max_steps": None,
+        "elapsed_s": 4.0,
+        "time_limit": None,
+        "best": None,
+        "updated": "1970-01-02T00:00:00.250Z",
+        "config": {"model": {"arch": 3}, "training": {"max_steps": "x", "metric": 4, "time_limit": 0}},
+        "series": ["valid.loss"],
+        "notices": [{"step": 30, "level": "warning", "code": "x", "message": "m"}],
+        "samples": [{"step": 20, "samples": [one]}, {"step": 30, "samples": [one]}],
+        "probes": [],
+        "start": None,
+        "offset": (folder / "metrics.jsonl").stat().st_size,
+    }
+
+
+def test_curves_have_at_least_four_points_and_those_that_are_not_there_none(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [{"type": "train", "step": n, "loss": n % 5, "elapsed_s": n} for n in range(9)])
+    empty = {"step": [], "elapsed_s": [], "value": []}
+    found = find(Runs(tmp_path), "a").series(["train.loss", "loss", "train.loss", "train.x", "test.loss"], 1)
+    assert list(found) == ["train.loss", "loss", "train.x", "test.loss"]
+    assert found["loss"] == found["train.x"] == found["test.loss"] == empty
+    assert found["train.loss"]["step"] == [0, 4, 5, 8]
+    assert found["train.loss"]["value"] == [0, 4, 0, 3]
 
 
 def test_times_that_no_calendar_has_are_shown_as_the_first() -> None:

@@ -108,3 +108,39 @@ def test_one_question_may_have_had_two_traces(traces: list[Trace]) -> None:
     for one in traces[2:]:
         kept.put(one)
     assert (len(kept), kept.answering("question")) == (2, None)
+
+
+def test_what_is_put_again_is_used_again(traces: list[Trace]) -> None:
+    clock = Clock()
+    kept = cache(clock, traces=2)
+    for one in (traces[0], traces[1], traces[0]):
+        kept.put(one)
+    kept.put(traces[2])  # of the first two the second was used longest ago
+    assert [kept.get(one.id) is not None for one in traces[:3]] == [True, False, True]
+    clock.now = LIFETIME_S
+    kept.put(traces[0])
+    clock.now = LIFETIME_S + 1
+    assert [kept.get(one.id) is not None for one in (traces[0], traces[2])] == [True, False]
+
+
+def test_a_trace_that_is_just_half_an_hour_old_is_there(traces: list[Trace]) -> None:
+    clock = Clock()
+    kept = cache(clock)
+    kept.put(traces[0])
+    clock.now = 1800.0
+    assert kept.get(traces[0].id) is not None
+    clock.now = 3600.5
+    assert kept.get(traces[0].id) is None
+    assert kept.metrics.value("jumok_trace_cache_bytes") == 0
+
+
+def test_a_question_whose_trace_has_gone_was_never_asked(traces: list[Trace]) -> None:
+    """It is no miss either: only who asks for a trace by its id misses one."""
+    kept = cache(traces=1)
+    assert kept.metrics.value("jumok_trace_cache_bytes") == 0
+    kept.put(traces[0], "one")
+    kept.put(traces[1], "other")
+    assert kept.answering("one") is None
+    assert kept.metrics.value("jumok_trace_cache_misses_total") == 0
+    kept.put(traces[2])  # no request made it
+    assert kept.answering("other") is kept.answering("") is None
