@@ -393,3 +393,40 @@ def test_which_names_stay_inside(name: str, *, inside: bool) -> None:
     assert read.is_inside(name) == inside
     assert read.is_data_url(f"DATA:{name}")
     assert not read.is_data_url(f"dat:{name}")
+
+
+def test_nothing_between_the_letters_of_base64_is_passed_over() -> None:
+    url = to_data_url(np.zeros((4, 4, 3), np.uint8))
+    for damaged in (f"{url[:60]}\n{url[60:]}", f"{url[:60]}${url[60:]}", url[:-1]):
+        with pytest.raises(DataError, match="^the data URL is not sound base64\n"):
+            read_picture(damaged, 4)
+
+
+def test_dark_pictures_of_sixteen_bits_are_black() -> None:
+    for numbers, shade in (([0, 255], 0), ([256, 511], 1), ([0xFF00, 0xFFFF], 255)):
+        deep = Image.fromarray(np.array([numbers, numbers], dtype=np.uint16))
+        assert (decode_picture(png(deep), 2, "x") == shade).all()
+
+
+def test_what_a_zip_cannot_unpack_is_told(tmp_path: Path) -> None:
+    path = Path(zipped(tmp_path / "a.zip", [("x.png", b"abcdef")]))
+    path.write_bytes(path.read_bytes().replace(b"abcdef", b"abcdeg", 1))
+    with pytest.raises(DataError) as caught:
+        read_picture(f"{path}/x.png", 4)
+    said = f"the zip is damaged: Bad CRC-32 for file 'x.png'\n  {path}/x.png\n  copy it again"
+    assert str(caught.value) == said
+    with pytest.raises(DataError, match=r"^no such file\n  no\.zip\n"):
+        read.open_archive("no.zip")
+
+
+def test_why_a_picture_is_damaged_is_told_in_one_short_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    for fault, reason in ((ValueError("a" * 99 + "\nmore"), "a" * 80), (ValueError(), "ValueError")):
+
+        def fail(*_: object, fault: ValueError = fault) -> None:
+            raise fault
+
+        monkeypatch.setattr(read, "_flat", fail)
+        with pytest.raises(DataError) as caught:
+            decode_picture(png(plain()), 4, "x.png")
+        said = f"the picture is damaged or cut short: {reason}\n  x.png\n  copy it again"
+        assert str(caught.value) == said
