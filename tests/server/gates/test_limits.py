@@ -258,6 +258,24 @@ def test_seconds_that_no_limit_can_be(text: str) -> None:
     assert found.value.hint == "write seconds, above 0 and up to 1,000,000, such as 2.5"
 
 
+def test_the_largest_numbers_that_limits_can_be() -> None:
+    most = read_limits(["body_bytes=8388608GiB", f"queue={2**53}", "deadline_s=1000000"], {})
+    assert (most.body_bytes, most.queue, most.deadline_s) == (2**53, 2**53, 1_000_000)
+    for word in ("body_bytes=8388609GiB", f"queue={2**53 + 1}"):
+        with pytest.raises(ConfigError, match="is not a whole number from 1 up"):
+            read_limits([word], {})
+    with pytest.raises(ConfigError, match="--limit takes NAME=VALUE, not 'queue'") as found:
+        read_limits(["queue"], {})
+    assert found.value.hint == "for example --limit queue=64"
+
+
+def test_what_no_client_can_keep_to_is_not_told() -> None:
+    hidden = {"header_bytes", "receive_s", "keep_alive_s", "heartbeat_s", "connections", "drain_s"}
+    told = Limits(texts=3).for_clients()
+    assert {one.name for one in fields(Limits)} - told.keys() == hidden
+    assert (told["texts"], told["deadline_s"]) == (3, 30.0)
+
+
 def test_sizes_of_bytes_and_names_that_are_none() -> None:
     with pytest.raises(ConfigError, match="'12MB' is not a whole number") as found:
         read_limits(["body_bytes=12MB"], {})

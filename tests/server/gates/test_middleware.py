@@ -6,16 +6,19 @@ import gzip
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
 import pytest
 from fastapi import FastAPI
+from starlette.datastructures import Headers
 from tests.server.conftest import Running, serving
 
 from jumok.decoding.translator import Translator
 from jumok.server.app import build_app
-from jumok.server.gates.middleware import record
+from jumok.server.gates.limits import Limits
+from jumok.server.gates.middleware import check_content_type, check_host, record
 from jumok.server.metrics import Metrics
 from jumok.server.settings import ServerSettings
 
@@ -311,3 +314,48 @@ def test_answers_are_packed_when_the_client_wants_it(client: httpx2.Client) -> N
     assert (
         "content-encoding" not in client.get("/openapi.json", headers={"Accept-Encoding": "identity"}).headers
     )
+
+
+def test_headers_have_the_bytes_of_their_limit_with_what_separates_them() -> None:
+    """Four bytes stand around each name and value."""
+    scope = {"path": "/v1/models", "headers": [(b"host", b"localhost"), (b"a", b"bc")]}
+    for most, code in ((4 + 9 + 4 + 1 + 2 + 4, None), (23, "too_large")):
+        hosts = ServerSettings().hosts()
+        services: Any = SimpleNamespace(limits=Limits(header_bytes=most), hosts=hosts)
+        found = check_host(scope, Headers(scope=scope), services)
+        assert (found and found.code) == code
+    assert found is not None
+    assert (found.status_code, found.headers) == (431, {"Connection": "close"})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind", "told"),
+    [
+        ("POST", "/v1/translate", "text/plain", "application/json in UTF-8"),
+        ("POST", "/translate", "text/plain", "application/json or application/x-www-form-urlencoded or mul"),
+        ("POST", "/translate", "application/x-www-form-urlencoded; charset=latin-1", "application/json or"),
+        ("POST", "/translate", "multipart/form-data; boundary=b", None),
+        ("POST", "/v1/documents", "application/json", "application/octet-stream or multipart/form-data"),
+        ("POST", "/v1/documents", "application/octet-stream; charset=x", None),
+        ("POST", "/translate_file", "application/octet-stream", "multipart/form-data"),
+        ("POST", "/translate_file", "Multipart/Form-Data; boundary=b", None),
+        ("PATCH", "/v1/documents/1", "application/octet-stream", "application/json in UTF-8"),
+        ("GET", "/v1/models", "text/plain", None),
+        ("DELETE", "/v1/documents/1", "application/json; charset=UTF8", None),
+    ],
+)
+def test_what_each_path_reads(method: str, path: str, kind: str, told: str | None) -> None:
+    scope = {"method": method, "path": path}
+    for about in ({"content-length": "3"}, {"transfer-encoding": "chunked"}):
+        found = check_content_type(scope, Headers({**about, "content-type": kind}), None)  # type: ignore[arg-type]
+        assert (found is None) == (told is None)
+        assert found is None or found.status_code == 415
+        assert found is None or found.sentence.startswith(f"the content type must be {told}")
+    nothing = Headers({"content-length": "0", "content-type": kind})
+    assert check_content_type(scope, nothing, None) is None  # type: ignore[arg-type]
+
+
+def test_every_answer_tells_browsers_to_guess_nothing(client: httpx2.Client) -> None:
+    for path in ("/health", "/v1/models/none", "/v1/models"):
+        headers = client.get(path).headers
+        assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
