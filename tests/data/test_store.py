@@ -322,16 +322,16 @@ def test_as_many_tokens_as_allowed_are_not_too_many(tmp_path: Path, most: int) -
 
 @pytest.mark.parametrize(
     ("chunk", "text", "sizes"),
-    [(3, 1_000, [3, 3, 3, 1]), (5, 1_000, [5, 5]), (99, 10, [6, 4]), (99, 9, [5, 5]), (99, 1_000, [10])],
+    [(3, 1_000, [3, 3, 3, 1]), (5, 1_000, [5, 5]), (99, 11, [4, 4, 2]), (99, 12, [5, 5]), (99, 1_000, [10])],
 )
 def test_so_many_pairs_or_characters_are_encoded_at_a_time(
     monkeypatch: pytest.MonkeyPatch, chunk: int, text: int, sizes: list[int]
 ) -> None:
     monkeypatch.setattr(module, "CHUNK", chunk)
     monkeypatch.setattr(module, "CHUNK_TEXT", text)
-    chunks = list(module._chunks(("a", str(n)) for n in range(10)))
+    chunks = list(module._chunks(("ab", str(n)) for n in range(10)))
     assert list(map(len, chunks)) == sizes
-    assert sum(chunks, []) == [("a", str(n)) for n in range(10)]
+    assert sum(chunks, []) == [("ab", str(n)) for n in range(10)]
     assert list(module._chunks([])) == []
 
 
