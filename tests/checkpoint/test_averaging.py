@@ -2,21 +2,23 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.decoding.conftest import LINES, TINY, untrained
 
-from jumok.checkpoint.averaging import average_models, cosine
+from jumok.checkpoint.averaging import AverageReport, average_models, cosine, info_of, rounded
 from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.manifest import verify_folder
 from jumok.checkpoint.model import save_model
 from jumok.config import ModelConfig, TextConfig
 from jumok.decoding.translator import load
-from jumok.errors import ConfigError, ModelError
+from jumok.errors import ConfigError, ModelError, RunError
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
 
@@ -181,3 +183,60 @@ def test_nothing_is_written_over(siblings: list[Path], tmp_path: Path) -> None:
         average_models(siblings[:1], tmp_path / "mean")
     with pytest.raises(ModelError, match="there is no model folder /no/such"):
         average_models([siblings[0], "/no/such"], tmp_path / "mean")
+
+
+def test_likeness_is_the_cosine_of_all_matrices_together() -> None:
+    """Biases and gains, which are near a constant in every model, say nothing."""
+    one = {"a": np.array([[3.0, 0.0]]), "b": np.array([[0.0], [4.0]]), "bias": np.array([9.0, 9.0])}
+    other = {
+        "a": np.array([[3.0, 4.0]], np.float32),
+        "b": np.array([[0.0], [0.0]], np.float32),
+        "bias": np.array([-9.0, 9.0], np.float32),
+    }
+    assert cosine(one, other) == pytest.approx(9 / (5 * 5))
+    assert cosine(one, {**other, "a": np.zeros((1, 2), np.float32)}) == 1.0  # nothing to compare
+    assert cosine({"bias": one["bias"]}, other) == 1.0
+
+
+@pytest.mark.parametrize(("likeness", "alike"), [(0.5, True), (0.4999, False), (-1.0, False)])
+def test_weights_with_a_cosine_of_a_half_are_alike(likeness: float, *, alike: bool) -> None:
+    report = AverageReport(Path("a/mean"), ("x", "y"), 3, 40, likeness)
+    assert report.to_dict() == {
+        **{"folder": "a/mean", "members": ("x", "y"), "tensors": 3, "numbers": 40},
+        **{"likeness": likeness, "alike": alike},
+    }
+
+
+def test_the_least_alike_is_told_whichever_it_is(siblings: list[Path], tmp_path: Path) -> None:
+    pairs = [average_models([siblings[0], other], tmp_path / other.name).likeness for other in siblings[1:]]
+    assert pairs[1] < pairs[0] < 1  # the third went further
+    report = average_models([siblings[n] for n in (0, 2, 0)], tmp_path / "three")
+    assert report.likeness == pytest.approx(pairs[1])
+    state = weights(siblings[0])
+    assert (report.tensors, report.numbers) == (len(state), sum(one.numel() for one in state.values()))
+
+
+def test_a_mean_that_is_no_number_is_not_saved() -> None:
+    assert rounded("a", np.array([0.1])).dtype == np.float32
+    for wrong in (float("nan"), float("inf")):
+        with pytest.raises(RunError, match="a has numbers that are not finite\n  nothing was saved"):
+            rounded("a", np.array([1.0, wrong]))
+
+
+def test_what_all_say_alike_is_said_of_the_mean() -> None:
+    said: list[dict[str, Any]] = [
+        {"license": "mit", "metric": "bleu", "step": 5, "score": 1.0, "best": True, "parameters": 3},
+        {"license": "mit", "metric": "chrf", "step": 5, "score": 1.0, "best": True, "parameters": 3, "x": 1},
+    ]
+    for info, mark in zip(said, "ab", strict=True):
+        info["fingerprint"] = mark * 64
+    members: list[Any] = [SimpleNamespace(info=info) for info in (*said, {"license": "mit"})]
+    assert info_of(["one", "two", "three"], members) == {
+        "license": "mit",
+        "averaged": [
+            {"name": "one", "fingerprint": "a" * 64},
+            {"name": "two", "fingerprint": "b" * 64},
+            {"name": "three", "fingerprint": ""},
+        ],
+        "mean_of": f"one ({'a' * 12}), two ({'b' * 12}), three ()",
+    }

@@ -1,5 +1,6 @@
 """The file beside a model: whole, of this model, or refused."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -11,11 +12,21 @@ from jumok.checkpoint.calibration import (
     SCHEMAS,
     calibration_faults,
     is_calibrated,
+    read_alignment,
     read_calibration,
+    read_learned,
     weights_of,
     write_calibration,
 )
-from jumok.checkpoint.manifest import CALIBRATION, content_fingerprint, verify, verify_folder
+from jumok.checkpoint.folder import write_folder
+from jumok.checkpoint.manifest import (
+    ALIGNMENT,
+    CALIBRATION,
+    NOVELTY,
+    content_fingerprint,
+    verify,
+    verify_folder,
+)
 from jumok.errors import ConfigError, ModelError
 
 
@@ -76,3 +87,44 @@ def test_not_json(folder: Path) -> None:
     (folder / CALIBRATION).write_bytes(b"{\xff")
     with pytest.raises(ModelError, match="confidence.json is damaged"):
         read_calibration(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        (CALIBRATION, "make it again: jumok calibrate -m MODEL -s SOURCE -t TARGET"),
+        (
+            ALIGNMENT,
+            "remove it, and make it again: jumok calibrate -m MODEL -s SOURCE -t TARGET --align",
+        ),
+        (NOVELTY, "remove it: the model then says nothing about how new a text is to it"),
+    ],
+)
+def test_every_file_says_what_to_do_about_it(folder: Path, name: str, hint: str) -> None:
+    assert write_calibration(folder, {"x": 1}, name) == folder / name
+    assert read_learned(folder, name)["x"] == 1
+    (folder / name).write_text(json.dumps({"schema": "y" * 100, "seal": "z"}))
+    with pytest.raises(ModelError) as caught:
+        read_learned(folder, name)
+    assert str(caught.value) == (
+        f"{name} cannot be used: its schema is {'y' * 80!r}, "
+        f"and this jumok reads {SCHEMAS[name]} with a seal\n"
+        f"  {folder / name}\n  {hint}"
+    )
+    assert calibration_faults(folder) == [caught.value.message]
+
+
+def test_a_head_that_nobody_has_looked_for_is_none(folder: Path) -> None:
+    assert read_alignment(folder) is None
+    write_calibration(folder, {"align_head": [1, 2]}, ALIGNMENT)
+    found = read_alignment(folder)
+    assert found is not None
+    assert found["align_head"] == [1, 2]
+
+
+def test_a_folder_without_weights_has_no_mark(tmp_path: Path) -> None:
+    write_folder(tmp_path / "m", {"config.json": b"{}"})
+    assert weights_of(tmp_path / "m") == ""
+    for name in ("model.safetensors", "native.safetensors"):  # packed ones come first
+        write_folder(tmp_path / name, {"model.safetensors": b"a", name: b"b"})
+        assert weights_of(tmp_path / name) == hashlib.sha256(b"b").hexdigest()

@@ -18,6 +18,7 @@ from jumok.run.machine import (
     measure_gain,
     measure_gflops,
     missing_for_gpu,
+    rate_of,
 )
 
 
@@ -165,3 +166,39 @@ def test_gpus_that_are_there_are_counted_and_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ConfigError, match="this machine has: cpu\n"):
         check_gpu("cuda:1")
+
+
+def test_speed_is_operations_by_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight products of 512 × 512, each 2 · 512³ operations, in two seconds by the clock of the test."""
+    now = iter([10.0, *(10.0 + n / 4 for n in range(9)), 12.0])
+    monkeypatch.setattr(machine, "time", SimpleNamespace(perf_counter=lambda: next(now)))
+    assert measure_gflops("cpu", seconds=2.0) == pytest.approx(8 * 2 * 512**3 / 2 / 1e9)
+    assert next(now, None) is None
+
+
+def test_a_rate_is_products_by_seconds_of_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first product, which wakes the library, does not count."""
+    now, made = iter([5.0, 5.0, 5.5, 6.0, 6.5]), []
+    monkeypatch.setattr(machine, "time", SimpleNamespace(thread_time=lambda: next(now)))
+    one = torch.zeros(1)
+
+    def multiply(a: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        made.append(a)
+        return a
+
+    assert rate_of(multiply, one, one, 1.0) == 2 / 1.5
+    assert len(made) == 3
+
+
+def test_a_gpu_in_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SimpleNamespace(major=7, minor=5, name="a GPU", total_memory=2**34)
+    asked: list[object] = []
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: found)
+    monkeypatch.setattr(machine, "check_gpu", asked.append)
+    monkeypatch.setattr(machine, "check_device", lambda device: device)
+    monkeypatch.setattr(machine, "measure_gflops", lambda *given: asked.append(given) or 7.0)
+    seen = look_at_machine("cuda:1")
+    assert seen == Machine("cuda:1", "a GPU", cores(), 2**34, bf16=False, gflops=7.0)
+    found.major = 8
+    look_at_machine("cuda:1")
+    assert asked == ["cuda:1", ("cuda:1", torch.float32), "cuda:1", ("cuda:1", torch.bfloat16)]

@@ -2,13 +2,16 @@
 
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.manifest import AVERAGED
-from jumok.run.rejudge import judged_anew, set_average_aside
+from jumok.run.rejudge import judged_anew, judged_by, set_average_aside
 from jumok.run.train import TrainedRun
+from jumok.settings import parse_config
 from jumok.training.state import LoopState
 from tests.run.conftest import quick_settings, write_corpus
 from tests.run.test_train import events_of, go
@@ -65,3 +68,24 @@ def test_the_old_score_is_named(metric: str, score: float, trained: TrainedRun) 
 def test_a_run_without_an_average_has_none_to_set_aside(tmp_path: Path) -> None:
     set_average_aside(tmp_path, 3)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "score", "told"),
+    [
+        ("bleu", 31.25, "; the best of before, bleu 31.25 at step 12,000, no longer counts"),
+        ("loss", -1.5, "; the best of before, loss 1.50 at step 12,000, no longer counts"),
+        ("bleu", None, ""),
+    ],
+)
+def test_what_no_longer_counts_is_said(metric: str, score: float | None, told: str) -> None:
+    before = LoopState(step=13_000, best_score=score, best_step=12_000)
+    assert judged_anew(before, parse_config({"training": {"metric": metric}})) == (
+        f"the validation text is not the one that earlier scores are of{told}. The best is now compared on "
+        "the new text, beginning with step 13,000 as it is"
+    )
+
+
+def test_scores_are_of_a_text_and_of_how_much_of_it_is_translated() -> None:
+    prepared: Any = SimpleNamespace(valid=SimpleNamespace(fingerprint="ab"))
+    assert judged_by(prepared, parse_config({"training": {"valid_sentences": 7}})) == "ab/7"

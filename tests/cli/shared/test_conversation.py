@@ -1,5 +1,6 @@
 """A conversation: seeds that count, settings that change or do not, and the trace of a turn."""
 
+import sys
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from jumok.cli.shared.conversation import (
     Prompt,
     Turn,
     complete,
+    edit_lines,
     read_context,
     warn_context,
 )
@@ -246,3 +248,47 @@ def test_help_names_every_command(prompt: Prompt, capsys: Captured) -> None:
 def test_tab_completes_commands() -> None:
     assert [complete("/s", n) for n in range(3)] == ["/seed", "/set", None]
     assert complete("hello", 0) is None
+
+
+def test_keys_and_history_are_those_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Apple's has another way of saying that Tab completes; where there is none, nothing is asked of it."""
+    for doc, said in (
+        ("GNU readline", "tab: complete"),
+        ("libedit", "bind ^I rl_complete"),
+        (None, "tab: complete"),
+    ):
+        system = Mock(__doc__=doc)
+        monkeypatch.setitem(sys.modules, "readline", system)
+        edit_lines()
+        system.set_completer_delims.assert_called_once_with(" ")
+        system.set_completer.assert_called_once_with(complete)
+        system.parse_and_bind.assert_called_once_with(said)
+    monkeypatch.setitem(sys.modules, "readline", None)
+    assert edit_lines() is None  # type: ignore[func-returns-value]
+
+
+def test_a_long_context_is_shown_in_part_and_quiet_says_no_greeting(
+    prompt: Prompt, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    for length, shown in ((200, "a" * 200), (201, f"{'a' * 200}…")):
+        prompt.take(f"/context {'a' * length}")
+        assert capsys.readouterr().err.splitlines()[-1] == f"context: {shown}"
+    monkeypatch.setattr("builtins.input", Mock(side_effect=EOFError))
+    prompt.run(quiet=True)
+    assert capsys.readouterr().err == "\n"
+
+
+def test_help_is_a_table(prompt: Prompt, capsys: Captured) -> None:
+    prompt.take("/help")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line[39:41] != "  " and line[38] == " " for line in lines] == [True] * len(HELP)
+    assert lines[-1] == "/quit" + " " * 34 + "the end, as Ctrl-D"
+
+
+def test_each_part_of_an_answer_is_seen_at_once(prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr("jumok.cli.shared.conversation.click.echo", lambda text, *, nl: seen.append(text))
+    monkeypatch.setattr(sys, "stdout", Mock(flush=lambda: seen.append("|")))
+    prompt.take("den 5 mars 2024")
+    assert seen[1::2] == ["|"] * (len(seen) // 2)
+    assert "".join(seen[::2]) == "2024-03-05\n"
