@@ -102,6 +102,28 @@ def test_what_is_refused(tmp_path: Path, pieces: list[bytes], kind: str, status:
     assert refused.value.sentence.startswith(words)
 
 
+def test_a_form_at_its_bounds_is_taken(tmp_path: Path) -> None:
+    """Fifteen fields of 64 KiB beside a file of as many bytes as a document may have."""
+    values = {f"m{n}": chr(97 + n) * (65_536 if n == 3 else 1) for n in range(15)}
+    fields = b"".join(part(name, value.encode()) for name, value in values.items())
+    path = tmp_path / "upload"
+    found = receive(path, [fields + b"--b\r\n" + HEAD + b"x" * 100 + b"\r\n--b--"])
+    assert found == Upload("a.txt", 100, values)
+    assert path.read_bytes() == b"x" * 100
+    with pytest.raises(Problem, match="400") as refused:
+        receive(tmp_path / "more", [part("m", b"x" * 65_537) + b"--b--"])
+    assert refused.value.sentence == "a field of the form has more than 65,536 bytes"
+
+
+def test_headers_of_a_part_are_its_own_and_may_be_written_in_capitals(tmp_path: Path) -> None:
+    body = (
+        b"--b\r\nCONTENT-DISPOSITION: form-data; name=model\r\n\r\nrnn\r\n"
+        b"--b\r\nX-Other: 1\r\n\r\nnameless\r\n--b\r\nX-First: 1\r\n" + HEAD + b"text\r\n--b--"
+    )
+    found = receive(tmp_path / "upload", [body], "Multipart/Form-Data; boundary=b")
+    assert found == Upload("a.txt", 4, {"model": "rnn", "": "nameless"})
+
+
 @pytest.mark.parametrize("kind", ["application/octet-stream", FORM])
 def test_a_client_that_hangs_up(tmp_path: Path, kind: str) -> None:
     with pytest.raises(ClientDisconnect):
@@ -121,16 +143,21 @@ def test_a_client_that_hangs_up(tmp_path: Path, kind: str) -> None:
         ("\u202etxt.exe", "txt.exe"),
         (".htaccess", "htaccess"),
         ("보고서 1.txt", "보고서 1.txt"),
+        (". . .", "document"),
+        (" .a. ", "a"),
+        ("x" * 255, "x" * 255),
+        ("y" + "x" * 255, "x" * 255),
+        ("y. " + "x" * 253, "x" * 253),
     ],
 )
 def test_names_are_shown_and_never_paths(given: str, shown: str) -> None:
     assert shown_name(given) == shown
 
 
-@given(st.text(max_size=2000))
+@given(st.text(max_size=2000) | st.text(". /a", max_size=12))
 def test_every_name_becomes_a_plain_one(name: str) -> None:
     shown = shown_name(name)
     assert 0 < len(shown) <= LONGEST_NAME
     assert shown.isprintable()
     assert not set(shown) & {"/", "\\"}
-    assert shown not in (".", "..")
+    assert shown.strip(" .") == shown

@@ -158,5 +158,5 @@ class FormReader:
 def shown_name(given: str) -> str:
     """A file's name as people and programs may see it: the last part, without signs that are not printed."""
     last = given.replace("\\", "/").rpartition("/")[2]
-    plain = "".join(sign for sign in last if sign.isprintable()).strip().strip(".")
-    return plain[-LONGEST_NAME:].strip() or "document"
+    plain = "".join(sign for sign in last if sign.isprintable()).strip(" .")  # the only space that is printed
+    return plain[-LONGEST_NAME:].strip(" .") or "document"
