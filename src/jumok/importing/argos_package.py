@@ -3,8 +3,10 @@
 import json
 import shutil
 import zipfile
+import zlib
 from dataclasses import replace
 from hashlib import file_digest
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 
 from jumok.errors import ModelError
@@ -31,11 +33,18 @@ def read_package(path: Path, work: Path) -> Incoming:
     """The model of a package, which is unpacked into an empty folder."""
     try:
         root = unpack(path, work)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except (zipfile.BadZipFile, zlib.error, LZMAError, EOFError, RuntimeError) as error:
         raise ModelError(
             f"{path.name} is no package of Argos Translate: {str(error)[:100]}",
             where=str(path),
             hint="fetch it again",
+            code="damaged",
+        ) from None
+    except OSError as error:  # two files of one name, a name that is too long, a full disk
+        raise ModelError(
+            f"{path.name} cannot be unpacked: {error.strerror or error}",
+            where=str(path),
+            hint="fetch it again, and make room for it",
             code="damaged",
         ) from None
     try:
