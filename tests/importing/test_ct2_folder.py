@@ -1,5 +1,7 @@
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
 from tests.importing.conftest import Make
 from tests.importing.ct2 import converted, without_end
@@ -7,7 +9,9 @@ from tests.importing.ct2 import converted, without_end
 import jumok
 from jumok.checkpoint.contents import read_contents
 from jumok.errors import ModelError
+from jumok.importing.ct2_folder import Ct2Parts, ct2_config, embedding, make_ct2_blueprint
 from jumok.importing.model import import_model
+from jumok.importing.stored import Stored
 from jumok.text.frame import Frame
 
 
@@ -85,3 +89,110 @@ def test_a_vocabulary_of_another_model_is_refused(brought: Make, tmp_path: Path)
     (folder / "shared_vocabulary.json").write_text('["</s>", "<unk>", "a"]')
     with pytest.raises(ModelError, match=r"the vocabulary has 3 tokens, and the model \d+ rows"):
         import_model(folder, tmp_path / "ours")
+
+
+TABLE = "decoder/embeddings/weight"
+
+
+def parts_of(path: Path, **numbers: object) -> Ct2Parts:
+    """Variables of float32 by their names, `__` for a slash: a table (6, 8) of the decoder, and these."""
+    arrays = {
+        TABLE: np.zeros((6, 8)),
+        **{name.replace("__", "/"): np.array(one) for name, one in numbers.items()},
+    }
+    stored, data = {}, b""
+    for name, array in arrays.items():
+        stored[name] = Stored(path, len(data), "F32", array.shape)
+        data += array.astype("<f4").tobytes()
+    path.write_bytes(data)
+    return Ct2Parts(stored, "here", "model.bin")
+
+
+@pytest.mark.parametrize(
+    ("settings", "numbers"),
+    [
+        ({}, {"decoder__num_heads": 0}),
+        ({}, {"decoder__num_heads": float("nan")}),
+        ({}, {"decoder__num_heads": float("inf")}),
+        ({}, {"decoder__num_heads": []}),
+        ({}, {"decoder__num_heads": 9}),  # more than the width has numbers
+        ({"layer_norm_epsilon": "x"}, {}),
+        ({"layer_norm_epsilon": [1]}, {}),
+        ({}, {"encoder__layer_0__ffn__linear_0__weight": 1.0}),
+        ({}, {"decoder__position_encodings__encodings": 1.0}),
+    ],
+)
+def test_variables_that_cannot_be_are_refused(
+    settings: dict[str, object], numbers: dict[str, object], tmp_path: Path
+) -> None:
+    parts, none = parts_of(tmp_path / "model.bin", **numbers), cast(Any, None)
+    with pytest.raises(ModelError, match="the variables or config.json are none of a Transformer"):
+        make_ct2_blueprint(parts, settings, none, none, shared=True)
+
+
+def test_parts_that_nothing_computes_are_refused(tmp_path: Path) -> None:
+    for name, said in (
+        (
+            "decoder__layer_0__self_attention__rotary_dim",
+            "the model has decoder/layer_0/self_attention/rotary_dim",
+        ),
+        ("encoder__alibi", "the model has encoder/alibi"),
+        ("decoder__multi_query_attention", "the model has decoder/multi_query_attention"),
+        ("decoder__activation", "the activation 9 of CTranslate2 is unknown"),
+        ("decoder__scale_embeddings", "embeddings are multiplied by 9"),
+    ):
+        with pytest.raises(ModelError, match=f"^{said}"):
+            ct2_config(parts_of(tmp_path / "model.bin", **{name: 9.0}), {})
+
+
+def test_the_table_of_tokens_is_one_matrix(tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    assert embedding(parts_of(path), "decoder") == TABLE
+    both = parts_of(path, decoder__embeddings_0__weight=np.zeros((2, 3)))
+    assert embedding(both, "decoder") == "decoder/embeddings_0/weight"
+    for parts, side in (
+        (parts_of(path), "encoder"),
+        (parts_of(path, decoder__embeddings_1__weight=np.zeros((2, 3))), "decoder"),
+        (parts_of(path, encoder__embeddings__weight=np.zeros(4)), "encoder"),
+    ):
+        with pytest.raises(ModelError, match=f"the {side} has no table of tokens, or several"):
+            embedding(parts, side)
+
+
+def test_settings_follow_from_the_variables(tmp_path: Path) -> None:
+    """What is not said is what CTranslate2 takes."""
+    least: dict[str, object] = {
+        "encoder__layer_0__ffn__linear_0__weight": np.zeros((12, 8)),
+        "decoder__layer_0__x": 0,
+    }
+    plain = ct2_config(parts_of(tmp_path / "plain", **least), {})
+    assert (plain.heads, plain.norm, plain.rms_norm, plain.norm_epsilon) == (8, "pre", True, 1e-6)
+    assert (plain.encoder_layers, plain.decoder_layers) == (1, 1)
+    assert (plain.positions, plain.max_positions) == ("learned", 1024)
+    assert (plain.activation, plain.gated, plain.embedding_scaled) == ("relu", False, True)
+    assert ct2_config(parts_of(tmp_path / "plain", **least, decoder__num_heads=2), {}).scaled
+    layer = "encoder__layer_0__self_attention"
+    more: dict[str, object] = least | {
+        "decoder__num_heads": 2,
+        "decoder__pre_norm": 0,
+        "decoder__activation": 2,
+        "decoder__scale_embeddings": 8**0.5,
+        f"{layer}__layer_norm__beta": np.zeros(8),
+        f"{layer}__queries_scale": 1.0,
+        f"{layer}__linear_0__weight": np.zeros((12, 8)),
+        "encoder__layer_1__ffn__linear_0__weight": np.zeros((5, 8)),
+        "encoder__layer_0__ffn__linear_0_noact__weight": np.zeros((12, 8)),
+        "decoder__layer_norm__gamma": 0,
+        "decoder__position_encodings__encodings": np.zeros((7, 8)),
+        "encoder__layernorm_embedding__gamma": np.zeros(8),
+    }
+    found = ct2_config(parts_of(tmp_path / "more", **more), {"layer_norm_epsilon": 1e-3})
+    assert (found.heads, found.norm, found.rms_norm, found.norm_epsilon) == (2, "post", False, 1e-3)
+    assert (found.encoder_layers, found.decoder_layers, found.max_positions) == (2, 1, 7)
+    assert (found.activation, found.gated, found.scaled, found.feedforward) == ("silu", True, False, 12)
+    assert (found.embedding_scaled, found.embedding_norm, found.head_width, found.tied) == (
+        True,
+        True,
+        2,
+        False,
+    )

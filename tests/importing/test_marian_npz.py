@@ -9,7 +9,7 @@ from jumok.checkpoint.model import read_model
 from jumok.errors import ModelError
 from jumok.importing.brought import BroughtFolder
 from jumok.importing.certify import our_logits
-from jumok.importing.marian_npz import numbers_of, read_marian, settings_of
+from jumok.importing.marian_npz import numbers_of, read_marian, read_marian_vocabulary, settings_of
 from jumok.importing.model import import_model, opened
 from jumok.text.specials import EOS
 
@@ -61,3 +61,63 @@ def test_vocabularies_in_yaml_and_json_are_read() -> None:
     lines = "\n".join(["</s>: 0", '"a\\"b": 1', "'it''s': 2", "▁c: 3", '":": 4', ""])
     assert numbers_of(lines, "x.vocab.yml") == wanted
     assert numbers_of('{"</s>": 0}', "vocab.json") == {"</s>": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("vocab.json", "[]"),
+        ("vocab.json", "{"),
+        ("vocab.json", '{"a": "x"}'),
+        ("vocab.json", '{"a": null}'),
+        ("vocab.json", "[" * 100_000),
+        ("x.vocab.yml", '"a: 1'),
+        ("x.vocab.yml", '"\\x": 1'),
+        ("x.vocab.yml", "a: " + "9" * 5000),
+    ],
+)
+def test_vocabularies_that_are_none_are_refused(name: str, text: str) -> None:
+    with pytest.raises(ModelError, match=f"{name} has something that is no token with a number: ."):
+        numbers_of(text, name)
+
+
+def test_a_vocabulary_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "opus.vocab.yml").write_bytes(b"caf\xe9: 0\n")
+    with pytest.raises(ModelError, match="opus.vocab.yml is no text in UTF-8: .* in position 3"):
+        read_marian_vocabulary(BroughtFolder(tmp_path))
+
+
+def test_settings_are_numbers_and_words_on_lines_of_their_own() -> None:
+    said = settings_of(
+        '# a comment\nlayers:\n  - 3\ntype: transformer\ndim-emb: 512\nskip: "-1"\nempty:\nsquare: ²\n'
+        f"rate: 0.5\nlong: {'9' * 19}\ntransformer-preprocess: d\nminus: --5\n",
+        "here",
+    )
+    assert said.fields == {
+        "type": "transformer",
+        "dim-emb": 512,
+        "skip": -1,
+        "square": "²",
+        "rate": "0.5",
+        "long": "9" * 19,
+        "transformer-preprocess": "d",
+        "minus": "--5",
+    }
+    assert (said.where, said.name) == ("here", "special:model.yml")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("transformer-preprocess: n", "transformer-preprocess='n', and only '' or 'd' is computed here"),
+        ("transformer-postprocess-emb: n", "transformer-postprocess-emb='n', and only 'd' or '' is computed"),
+        ("transformer-decoder-autoreg: rnn", "autoreg='rnn', and only 'self-attention' is computed here"),
+        (
+            "transformer-train-position-embeddings: true",
+            "embeddings='true', and only 'false' is computed here",
+        ),
+    ],
+)
+def test_layers_that_are_not_ours_are_refused(line: str, said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        settings_of(f"type: transformer\n{line}\n", "here")

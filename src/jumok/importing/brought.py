@@ -57,6 +57,15 @@ class BroughtFolder:
         self.used[name] = hashlib.sha256(data).hexdigest()
         return data
 
+    def text(self, name: str, most: int = MOST_TEXT) -> str:
+        """A file of text."""
+        try:
+            return self.bytes(name, most).decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ModelError(
+                f"{name} is no text in UTF-8: {error}", where=str(self.path / name), hint=COPY
+            ) from None
+
     def json(self, name: str, most: int = JSON_LIMIT) -> Any:
         """A file of JSON."""
         try:

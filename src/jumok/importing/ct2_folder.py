@@ -8,10 +8,10 @@ from math import isclose, sqrt
 from typing import Any
 
 from jumok.architectures import Activation, TransformerConfig
-from jumok.errors import ModelError
+from jumok.errors import Error, ModelError
 from jumok.importing.bart_family import tensor2tensor_waves
 from jumok.importing.blueprint import Blueprint, linear, norm
-from jumok.importing.brought import BroughtFolder
+from jumok.importing.brought import COPY, BroughtFolder
 from jumok.importing.ct2_file import dequantised, read_variables
 from jumok.importing.ct2_vocabulary import frame_of, places_of, read_cuts, read_tokens, vocabulary_of
 from jumok.importing.incoming import Incoming
@@ -117,7 +117,7 @@ def embedding(parts: Parts, side: str) -> str:
     """The name of the table of a side."""
     names = (f"{side}/embeddings_0/weight", f"{side}/embeddings/weight")
     found = [name for name in names if name in parts]
-    if not found or f"{side}/embeddings_1/weight" in parts:
+    if not found or f"{side}/embeddings_1/weight" in parts or len(parts.tensors[found[0]].shape) != 2:
         raise ModelError(
             f"the {side} has no table of tokens, or several", where=parts.where, code="unsupported"
         )
@@ -214,7 +214,17 @@ def make_ct2_blueprint(
     parts: Ct2Parts, settings: dict[str, Any], source: LaidVocabulary, target: LaidVocabulary, *, shared: bool
 ) -> Blueprint:
     """Each tensor of ours by what it is made of there."""
-    config = ct2_config(parts, settings)
+    try:
+        config = ct2_config(parts, settings)
+    except Error:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        raise ModelError(
+            f"the variables or config.json are none of a Transformer ({str(error)[:100]})",
+            where=parts.where,
+            hint=COPY,
+            code="damaged",
+        ) from None
     width, shrink = config.width, parts.scalar("decoder/scale_outputs", 1)
     tensors: dict[str, Made] = {}
     for side, laid, ours in (("encoder", source, "source"), ("decoder", target, "target")):

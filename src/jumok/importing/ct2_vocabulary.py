@@ -27,7 +27,7 @@ def read_tokens(folder: BroughtFolder, side: str) -> list[str]:
         if not isinstance(found, list) or not all(isinstance(token, str) for token in found):
             raise TokenizerFileError(f"{name} is no list of tokens", where=str(folder.path / name))
         return found
-    return folder.bytes(name).decode("utf-8").removesuffix("\n").split("\n")
+    return folder.text(name).removesuffix("\n").split("\n")
 
 
 @dataclass(frozen=True)

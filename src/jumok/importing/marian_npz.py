@@ -17,7 +17,7 @@ from jumok.importing.blueprint import (
     reordered,
     self_attention,
 )
-from jumok.importing.brought import BroughtFolder, missing
+from jumok.importing.brought import COPY, BroughtFolder, missing
 from jumok.importing.incoming import Incoming
 from jumok.importing.npz_file import read_npz
 from jumok.importing.stored import Made, Parts
@@ -31,6 +31,7 @@ from jumok.text.tokenizer import Tokenizers
 
 ACTIVATIONS: dict[str, Activation] = {"relu": "relu", "swish": "silu", "gelu": "gelu"}
 _LINE = re.compile(r"^([A-Za-z0-9_-]+):\s*(.*)$")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 _ENTRY = re.compile(r"^(.+):\s+(\d+)\s*$")
 PLAIN_ONES = {
     "transformer-preprocess": ("", "d"),
@@ -79,7 +80,7 @@ def settings_of(text: str, where: str) -> TheirSettings:
     for line in text.splitlines():
         if (found := _LINE.match(line)) and found[2].strip():
             value = found[2].strip().strip("\"'")
-            fields[found[1]] = int(value) if value.lstrip("-").isdigit() else value
+            fields[found[1]] = int(value) if _WHOLE.fullmatch(value) else value
     if fields.get("type") != "transformer":
         raise ModelError(
             f"a model of type {str(fields.get('type'))[:40]!r} of Marian: only transformer can be imported",
@@ -106,7 +107,7 @@ def read_marian_vocabulary(folder: BroughtFolder) -> ForeignVocabulary:
         raise missing(
             folder.path, "the folder has no vocabulary: a file that ends in vocab.yml or vocab.json"
         )
-    tokens = listed_tokens(numbers_of(folder.bytes(names[0]).decode("utf-8"), names[0]), names[0], folder)
+    tokens = listed_tokens(numbers_of(folder.text(names[0]), names[0]), names[0], folder)
     if absent := [name for name in ("source.spm", "target.spm") if not folder.has(name)]:
         raise no_tokenizer(folder, absent)
     hidden = read_spm(folder, "source.spm").controls | read_spm(folder, "target.spm").controls
@@ -122,9 +123,17 @@ def read_marian_vocabulary(folder: BroughtFolder) -> ForeignVocabulary:
 
 def numbers_of(text: str, name: str) -> dict[str, int]:
     """Tokens with their numbers: JSON, or one `token: number` to a line, quoted or not."""
-    if name.endswith(".json"):
-        found = json.loads(text)
-        return {str(token): int(number) for token, number in found.items()}
+    try:
+        if name.endswith(".json"):
+            return {str(token): int(number) for token, number in json.loads(text).items()}
+        return _numbers_of_lines(text)
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise TokenizerFileError(
+            f"{name} has something that is no token with a number: {str(error)[:100]}", where=name, hint=COPY
+        ) from None
+
+
+def _numbers_of_lines(text: str) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for line in text.split("\n"):
         if not (entry := _ENTRY.match(line)):
