@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,16 +8,25 @@ import pytest
 import torch
 
 from jumok.checkpoint.card import model_files
-from jumok.checkpoint.contents import WEIGHTS, read_arrays, read_contents, read_parts
+from jumok.checkpoint.contents import (
+    WEIGHTS,
+    read_arrays,
+    read_contents,
+    read_parts,
+    read_shortlist,
+    settings_faults,
+)
 from jumok.checkpoint.folder import dump_json, write_folder
 from jumok.checkpoint.manifest import verify_folder
 from jumok.checkpoint.model import load_packed, read_model, save_model
 from jumok.config import DataConfig, RunConfig, TextConfig, TransformerConfig
-from jumok.errors import ModelError
+from jumok.errors import ConfigError, ModelError, TokenizerFileError
 from jumok.models.build import build_model
 from jumok.native.folder import CERTIFICATE, dump_parts
 from jumok.native.folder import WEIGHTS as PACKED
 from jumok.native.library import PATH, available
+from jumok.native.shortlist import FILE as SHORTLIST
+from jumok.native.shortlist import Shortlist, dump_shortlist
 from jumok.native.weights import pack_weights
 from jumok.text.tokenizer import Tokenizers, train_tokenizer
 
@@ -200,3 +210,81 @@ def test_a_folder_for_another_program(files: dict[str, bytes], hint: str, tmp_pa
     with pytest.raises(ModelError, match="this is a model of type 'marian', not of jumok") as caught:
         read_contents(tmp_path / "other")
     assert caught.value.hint == hint
+
+
+def changed(plain: Path, place: Path, **more: Any) -> Path:
+    """The folder with other fields of its config.json; None takes one out."""
+    files = {path.name: path.read_bytes() for path in plain.iterdir() if path.name != "MANIFEST.json"}
+    fields = {**json.loads(files["config.json"]), **more}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    write_folder(place, {**files, "config.json": dump_json(fields)})
+    return place
+
+
+def test_settings_that_cannot_be_used_are_faults_of_a_whole_folder(plain: Path, tmp_path: Path) -> None:
+    assert settings_faults(plain) == []
+    wide = {"model": {"arch": "rnn", "width": 0}}
+    for number, (more, fault) in enumerate(
+        (
+            ({"jumok": None}, "config.json is damaged: it holds no settings"),
+            ({"jumok": wide}, "config.json cannot be used: model.width=0 cannot work: "),
+            ({"jumok": {"model": {"arch": "x"}}}, "config.json cannot be used: "),
+            ({"format_version": 2}, "config.json has format 2; this jumok reads formats up to 1"),
+            ({"format_version": None}, "config.json is damaged: it has no format_version"),
+        )
+    ):
+        folder = changed(plain, tmp_path / f"{number}", **more)
+        assert verify_folder(folder) == []
+        [said] = settings_faults(folder)
+        assert said.startswith(fault)
+        with pytest.raises(ModelError, match=re.escape(said)):
+            read_contents(folder)
+    foreign = changed(plain, tmp_path / "foreign", model_type="marian", jumok=None)
+    assert settings_faults(foreign) == []  # nothing of ours
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"tokenizer_sha256": "ab" * 40}, "SHA-256 {}, the model expects " + "ab" * 32),
+        ({"source_vocab_size": 5}, "300 source tokens, the model expects 5"),
+        ({"target_vocab_size": "9" * 30}, "300 target tokens, the model expects " + "9" * 20),
+        ({"shared_vocabulary": False}, "source_tokenizer.json is missing"),
+        ({"shared_vocabulary": False, "source": "image"}, "source_images.json is missing"),
+        ({"frame": "frame.json"}, "frame.json is missing"),
+    ],
+)
+def test_tokenizers_of_another_model_are_refused(
+    plain: Path, tmp_path: Path, more: dict[str, Any], reason: str
+) -> None:
+    size, mark = read_contents(plain).tokenizers.source.size, read_contents(plain).tokenizers.fingerprint
+    with pytest.raises(TokenizerFileError) as caught:
+        read_contents(changed(plain, tmp_path / "other", **more))
+    reason = reason.replace("300 ", f"{size:,} ").format(mark)
+    assert caught.value.message == f"the tokenizer is damaged or that of another model: {reason}"
+    assert caught.value.code == "tokenizer_mismatch"
+    assert caught.value.hint == (
+        "put back the tokenizer that was saved with this model: with another one every word is wrong"
+    )
+
+
+def test_a_shortlist_is_read_if_it_is_there_and_its_certificate_says_so(plain: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read_shortlist(read_contents(plain))
+    assert str(caught.value) == (
+        "tiny has no shortlist\n  make a folder with one: jumok export native -m MODEL -o FOLDER --shortlist"
+    )
+    contents = read_contents(plain)
+    size = contents.tokenizers.target.size
+    begin = np.zeros(contents.tokenizers.source.size + 1, np.int32)
+    made = Shortlist(begin, np.zeros(0, np.int32), np.arange(260, dtype=np.int32), size)
+    files = {path.name: path.read_bytes() for path in plain.iterdir() if path.name != "MANIFEST.json"}
+    files[SHORTLIST] = dump_shortlist(made, contents.tokenizers)
+    for name, proof in (("none", {}), ("failed", {CERTIFICATE: dump_json({"shortlist": {"passed": False}})})):
+        write_folder(tmp_path / name, {**files, **proof})
+        with pytest.raises(ModelError, match="no certificate says how well the model agrees with itself"):
+            read_shortlist(read_contents(tmp_path / name))
+    write_folder(tmp_path / "good", {**files, CERTIFICATE: dump_json({"shortlist": {"passed": True}})})
+    found = read_shortlist(read_contents(tmp_path / "good"))
+    assert found.always.tolist() == list(range(260))
+    assert found.size == size

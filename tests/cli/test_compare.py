@@ -4,18 +4,21 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import click
 import pytest
 from tests.cli.test_process import as_words, start_quickly, train_events, wait_for_steps
 from tests.run.conftest import quick_settings
 
 from jumok.checkpoint.manifest import checkpoint_folders
-from jumok.cli.compare import introduce, refuse_failed, show
+from jumok.cli.compare import carry_out, introduce, refuse_failed, show
+from jumok.cli.shared.console import say
 from jumok.comparison.entry import MeasureOptions
 from jumok.comparison.experiment import ExperimentPlanner
 from jumok.errors import RunError
@@ -198,3 +201,47 @@ def test_what_failed_is_told_at_the_very_end_and_where_the_report_is(
     assert caught.value.hint == "the report has the others; run the same command again to try these again"
     del report["entries"][1:]
     refuse_failed(report)
+
+
+def conducted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, measured: Any, flag: list[int]) -> Any:
+    """What goes around an experiment, with one that is made up; gives its request, and what was published."""
+    published: list[Any] = []
+
+    def publish(*given: Any) -> dict[str, Any]:
+        published.append(given)
+        return {"entries": []}
+
+    @contextmanager
+    def signals() -> Iterator[list[int]]:
+        yield flag
+
+    made = SimpleNamespace(entries=[])
+    monkeypatch.setattr("jumok.comparison.experiment.open_experiment", lambda *_: made)
+    monkeypatch.setattr("jumok.comparison.conduct.conduct", lambda *_: measured)
+    monkeypatch.setattr("jumok.comparison.publish.publish", publish)
+    monkeypatch.setattr("jumok.cli.compare.interruptible", signals)
+    monkeypatch.setattr("jumok.cli.compare.introduce", lambda _: say("introduced"))
+    monkeypatch.setattr("jumok.cli.views.comparison.comparison_text", lambda _: "the table")
+    monkeypatch.setattr("sys.argv", ["/bin/jumok", "compare", "--out", "my runs"])
+    return SimpleNamespace(out=tmp_path, budget=None), published
+
+
+def test_a_comparison_that_was_stopped_reports_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    request, published = conducted(monkeypatch, tmp_path, None, [15])
+    with pytest.raises(click.exceptions.Exit) as stop:
+        carry_out(request, as_json=False, quiet=False)
+    assert stop.value.exit_code == 128 + 15
+    assert capsys.readouterr().err == "introduced\nstopped; run the same command again to go on\n"
+    assert published == []
+
+
+def test_a_report_has_the_command_that_made_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Captured
+) -> None:
+    request, published = conducted(monkeypatch, tmp_path, {"rnn": 1}, [])
+    carry_out(request, as_json=False, quiet=True)
+    assert tuple(capsys.readouterr()) == ("the table\n", "")
+    [(_, measured, command)] = published
+    assert (measured, command) == ({"rnn": 1}, "jumok compare --out 'my runs'")
