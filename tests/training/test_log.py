@@ -162,3 +162,14 @@ def test_a_line_that_was_changed_is_left_out(tmp_path: Path) -> None:
     write(path, *({"type": "train", "step": step, "loss": 2.5} for step in (1, 2, 3)))
     path.write_bytes(path.read_bytes().replace(b'"step": 2, "loss": 2.5', b'"step": 2, "loss": 2.1'))
     assert steps(path) == [1, 3]
+
+
+def test_the_last_events_are_on_the_disk_when_it_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in the memory of the machine alone, which a power cut takes."""
+    synced: list[bytes] = []
+    monkeypatch.setattr("os.fsync", lambda _: synced.append((tmp_path / "m.jsonl").read_bytes()))
+    write(tmp_path / "m.jsonl", {"type": "train", "step": 1})
+    assert synced == [(tmp_path / "m.jsonl").read_bytes()]
+    assert b'"step": 1' in synced[0]

@@ -12,7 +12,7 @@ from jumok.data.batch import lay_pairs
 from jumok.errors import ConfigError
 from jumok.models.build import build_model
 from jumok.models.interface import Seq2Seq
-from jumok.training.lora import SCALE, Adapters
+from jumok.training.lora import SCALE, AdaptedMatrix, Adapters, check_rank
 from jumok.training.optimizer import Optimizers, is_hidden_matrix
 from jumok.training.state import Average, Learner
 from jumok.training.step import batch_loss, train_step
@@ -174,3 +174,40 @@ def test_ranks_that_are_none_are_refused() -> None:
         parameter.requires_grad = False
     with pytest.raises(ConfigError, match="training.lora=4: no matrix is left to adapt"):
         adapted(model)
+
+
+def test_the_formulas_by_hand() -> None:
+    """W = W_0 + 2 B A; dL/dB = 2 G A^T; dL/dA = 2 B^T G."""
+    weight = nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    adapted = AdaptedMatrix(weight, 1, torch.Generator().manual_seed(1))
+    assert (adapted.a.shape, adapted.b.shape) == ((1, 2), (2, 1))
+    with torch.no_grad():
+        adapted.a.copy_(torch.tensor([[1.0, -1.0]]))
+        adapted.b.copy_(torch.tensor([[2.0], [0.5]]))
+    adapted.merge()
+    assert weight.tolist() == [[5, -2], [4, 3]]
+    a, b = adapted.gradients(torch.tensor([[1.0, 0.0], [0.0, 4.0]]))
+    assert a.tolist() == [[4, 4]]
+    assert b.tolist() == [[2], [-8]]
+    for _ in range(2):  # what two backward passes leave is added up
+        weight.grad = torch.tensor([[1.0, 0.0], [0.0, 4.0]])
+        adapted.take()
+    assert adapted.a.grad is not None
+    assert adapted.a.grad.tolist() == [[8, 8]]
+    adapted.take()  # nothing is left, and nothing changes
+    assert adapted.a.grad.tolist() == [[8, 8]]
+
+
+def test_starts_are_as_large_as_the_widths_ask_and_follow_the_seed() -> None:
+    weight = nn.Parameter(torch.zeros(3, 10_000))
+    adapted, again = (AdaptedMatrix(weight, 2, torch.Generator().manual_seed(5)) for _ in range(2))
+    assert adapted.a.std().item() == pytest.approx(0.01, rel=0.05)
+    assert torch.equal(adapted.a, again.a)
+    assert not adapted.b.any()
+
+
+def test_a_rank_may_be_that_of_the_matrix() -> None:
+    check_rank(16, "w", torch.zeros(16, 40))
+    for shape in ((15, 40), (40, 15)):
+        with pytest.raises(ConfigError, match="training.lora=16 is more than the rank of w, which is 15"):
+            check_rank(16, "w", torch.zeros(shape))

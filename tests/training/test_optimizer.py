@@ -297,3 +297,11 @@ def test_muon_does_without_the_half_that_is_frozen(frozen: str) -> None:
     assert [type(one).__name__ for one in Optimizers(model, config(optimizer="muon")).all] == (
         ["AdamW"] if frozen == "hidden" else ["Muon"]
     )
+
+
+def test_gradients_come_in_the_order_of_what_learns() -> None:
+    model = nn.Linear(2, 3)
+    optimizers = Optimizers(model, TrainingConfig())
+    found = {weight: torch.full_like(weight, n) for n, weight in enumerate((model.bias, model.weight))}
+    assert [one.unique().item() for one in optimizers.gradients(found)] == [1, 0]
+    assert optimizers.weights[0] is model.weight
