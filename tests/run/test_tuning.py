@@ -13,7 +13,7 @@ import torch
 
 from jumok.checkpoint.checkpoints import Checkpoints, load_model
 from jumok.checkpoint.manifest import checkpoint_folders, content_fingerprint, verify
-from jumok.config import LuongConfig, TransformerConfig
+from jumok.config import ENDLESS, LuongConfig, TransformerConfig
 from jumok.data.reader import CheckReport
 from jumok.data.survey import Survey
 from jumok.errors import ConfigError
@@ -23,7 +23,18 @@ from jumok.run.plan import Plan, PlanDraft, fitting_rate, make_plan
 from jumok.run.report import end_line, plan_lines
 from jumok.run.start import START, kept_start, read_start
 from jumok.run.train import TrainedRun, default_folder, train
-from jumok.run.tuning import KEEP_SHARE, RATE, choose_tuning, has_no_biases, is_beginning, plan_from
+from jumok.run.tuning import (
+    KEEP_SHARE,
+    RATE,
+    choose_keeping,
+    choose_tuning,
+    described,
+    has_no_biases,
+    is_beginning,
+    learning_share,
+    plan_from,
+    tuning_rate,
+)
 from jumok.settings import nest, parse_config
 from tests.run.conftest import quick_settings, tiny_settings, write_corpus
 from tests.run.test_plan import CPU, GPU
@@ -195,6 +206,115 @@ def test_a_model_without_biases_is_a_t5_that_was_not_trained_here(
 def test_the_default_folder_is_never_that_of_the_parent() -> None:
     given = {"data.source": "a.de", "data.target": "a.en", "start.model": "runs/de-en"}
     assert default_folder(given) == Path("runs/de-en-from-de-en")
+
+
+class Weights(torch.nn.Module):
+    """Eight numbers in a table, six in a matrix and two in a bias."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.target_embedding = torch.nn.Embedding(4, 2)
+        self.encoder = torch.nn.Linear(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "learning"),
+    [
+        ({}, 16),
+        ({"training.freeze": "encoder"}, 8),
+        ({"training.freeze": "embeddings"}, 8),
+        ({"training.lora": 1}, 3 + 2),  # a column and a row in place of the matrix, and nothing else
+        ({"training.lora": 4}, 4 * (3 + 2)),
+        ({"training.lora": 4, "training.freeze": "encoder"}, 0),
+    ],
+)
+def test_the_share_of_the_weights_that_learn_counted_by_hand(settings: dict[str, Any], learning: int) -> None:
+    start: Any = SimpleNamespace(loaded=SimpleNamespace(model=Weights()))
+    assert learning_share(start, settings) == learning / 16
+
+
+def test_the_start_in_a_few_words() -> None:
+    def words(*, shared: bool, pictures: object = None) -> str:
+        sizes = {"source": SimpleNamespace(size=49), "target": SimpleNamespace(size=8_500)}
+        both = SimpleNamespace(**sizes, shared=shared, pictures=pictures)
+        start: Any = SimpleNamespace(config=SimpleNamespace(model=model), tokenizers=both)
+        return described(start)
+
+    model = TransformerConfig(width=16, heads=2, encoder_layers=3, decoder_layers=2)
+    begins = "weights, tokenizer and shapes of a transformer: width 16, 3 + 2 layers, "
+    assert words(shared=True) == f"{begins}8,500 tokens"
+    assert words(shared=False) == f"{begins}49 + 8,500 tokens"
+    assert words(shared=False, pictures=object()) == f"{begins}8,500 tokens"
+
+
+@pytest.mark.parametrize(
+    ("given", "chosen"),
+    [
+        (
+            {},
+            {
+                "training.anchor": (
+                    10.0,
+                    "no old pairs are given (--keep): each step takes back a share of the way from the start",
+                )
+            },
+        ),
+        (
+            {"start.keep": "old.tsv"},
+            {
+                "start.keep_share": (
+                    0.6,
+                    "60% of the pairs of each epoch are old ones: replay keeps what the model knew",
+                ),
+                "training.anchor": (
+                    10.0,
+                    "each step takes back a share of the way from the start: with replay it forgets least",
+                ),
+            },
+        ),
+        ({"training.lora": 8}, {}),
+    ],
+)
+def test_what_keeps_the_old_knowledge_and_why(
+    trained: TrainedRun, given: dict[str, Any], chosen: dict[str, Any]
+) -> None:
+    draft, few = PlanDraft(given), SimpleNamespace(usable=5)
+    choose_keeping(draft, read_start(str(trained.folder)), few)  # type: ignore[arg-type]
+    assert {one.key: (one.value, one.reason) for one in draft.choices} == chosen
+
+
+def test_the_rate_and_the_reason_for_it(trained: TrainedRun) -> None:
+    start, settings = read_start(str(trained.folder)), {"model.width": 16, "training.batch_tokens": 1500}
+    full, _ = fitting_rate("luong", settings)
+    few, many = 5, 10**6  # of far more pairs than it has learned from, the model is a beginning
+    half = (round(full / 2, 7), "50% of what a run from nothing takes: small steps forget less")
+    whole = (full, "adapters start from nothing, and take the rate of a run that does")
+    assert tuning_rate(PlanDraft(settings), start, few) == half
+    assert tuning_rate(PlanDraft({**settings, "training.lora": 8}), start, few) == whole
+    assert tuning_rate(PlanDraft({**settings, "start.keep": "old.tsv"}), start, many) == half
+    assert tuning_rate(PlanDraft(settings), start, many) == (
+        full,
+        "the rate of a run from nothing: there is little to forget",
+    )
+
+
+def test_a_time_limit_ends_the_run_and_sets_how_often_it_looks(
+    trained: TrainedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 1,000 tokens a second and 1,000 in an update, 600 s are 600 updates: eight looks, 30 to rise."""
+    monkeypatch.setattr("jumok.run.tuning.tokens_per_second", lambda *_: 1000.0)
+    written = np.ones(5, np.uint64)
+    survey = Survey(5, 45, 45, 10, 10, 9, written, written)
+    given = {"model.arch": "luong", "model.width": 16, "text.kind": "char", "training.batch_tokens": 1000}
+    for limit, warmup, every in ((600.0, 30, 75), (1.0, 2, 10), (86400.0, 100, 10800)):
+        draft = PlanDraft({**given, "training.time_limit": limit})
+        choose_tuning(draft, read_start(str(trained.folder)), CheckReport((survey,), ()), CPU)
+        chosen = {one.key: one.value for one in draft.choices}
+        assert chosen["training.max_steps"] == ENDLESS
+        assert chosen["training.patience"] == 0
+        assert (chosen["training.warmup"], chosen["training.validate_every"]) == (warmup, every)
+        assert (chosen["training.schedule"], chosen["training.cooldown"]) == ("constant", 1.0)
+        assert (chosen["training.save_every"], chosen["training.valid_sentences"]) == (every, 200)
 
 
 # From end to end.
