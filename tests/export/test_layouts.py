@@ -6,8 +6,8 @@ from math import sqrt
 import pytest
 import torch
 
-from jumok.config import TransformerConfig
-from jumok.export.layouts import layout_of, layout_weights, projections, queries_keys_values
+from jumok.config import DataConfig, DecodingConfig, RunConfig, TransformerConfig
+from jumok.export.layouts import layout_of, layout_weights, projections, queries_keys_values, table_rows
 from jumok.models.build import build_model
 
 SMALL = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 1}
@@ -76,3 +76,63 @@ def test_one_matrix_per_head_is_the_same_matrix() -> None:
         assert torch.equal(weight, other_weight)
         assert torch.equal(bias, other_bias)
     assert len(queries_keys_values(split.state_dict(), "decoder.0.cross")) == 3
+
+
+def test_every_side_has_its_own_norms_and_tables() -> None:
+    """BART's: each has two rows of zeros before its learned positions."""
+    config = TransformerConfig(
+        **(SMALL | {"positions": "learned", "max_positions": 7, "embedding_norm": True})
+    )
+    model = build_model(config, 20, 20, shared=True)
+    weights = model.state_dict()
+    for n, name in enumerate(weights):
+        weights[name].fill_(n)
+    layout = layout_of(config)
+    assert layout is not None
+    theirs = layout_weights(model, config, layout, rows=7)
+    for side, our in (("encoder", "source"), ("decoder", "target")):
+        table = theirs[f"model.{side}.embed_positions.weight"]
+        assert torch.equal(table[:2], torch.zeros(2, 8))
+        assert torch.equal(table[2:], weights[f"{our}_positions.table"])
+        for what in ("weight", "bias"):
+            mine = weights[f"{our}_norm.{what}"]
+            assert torch.equal(theirs[f"model.{side}.layernorm_embedding.{what}"], mine)
+    norms = [("self_attn_layer_norm", "attention"), ("encoder_attn_layer_norm", "cross")]
+    for their, mine in [*norms, ("final_layer_norm", "feedforward")]:
+        found = theirs[f"model.decoder.layers.0.{their}.weight"]
+        assert torch.equal(found, weights[f"decoder.0.add_{mine}.norm.weight"])
+
+
+def test_which_layout_has_which_norms_and_positions() -> None:
+    def name(**settings: object) -> str | None:
+        found = layout_of(TransformerConfig(**(SMALL | settings)))
+        return found and f"{found.type} {found.architecture} {found.waves} {found.offset}"
+
+    learned = {"positions": "learned", "max_positions": 7}
+    assert name() == "marian MarianMTModel True 0"
+    assert name(norm="pre") == "pegasus PegasusForConditionalGeneration True 0"
+    assert name(norm="pre", **learned) == "blenderbot BlenderbotForConditionalGeneration False 0"
+    assert name(embedding_norm=True, **learned) == "bart BartForConditionalGeneration False 2"
+    assert name(norm="pre", embedding_norm=True, **learned) == "mbart MBartForConditionalGeneration False 2"
+    assert name(**learned) is None
+    assert name(embedding_norm=True) is None
+    t5 = {"positions": "relative", "norm": "pre", "rms_norm": True}
+    assert name(**t5) == "t5 T5ForConditionalGeneration False 0"
+    for other in ({"norm": "post"}, {"rms_norm": False}, {"embedding_norm": True}):
+        assert name(**(t5 | other)) is None
+
+
+def test_a_table_has_rows_for_what_is_read_and_what_is_written() -> None:
+    """Each with one more, for the end or the start; a learned one as many as it has."""
+
+    def config(longest: int, written: int, **settings: object) -> RunConfig:
+        model = TransformerConfig(**(SMALL | settings))
+        return RunConfig(
+            model=model, data=DataConfig(max_length=longest), decoding=DecodingConfig(max_len=written)
+        )
+
+    assert table_rows(config(20, 10)) == 21
+    assert table_rows(config(10, 20)) == 21
+    assert table_rows(config(10, 20), 21) == 21
+    assert table_rows(config(10, 20), 22) == 22
+    assert table_rows(config(10, 20, positions="learned", max_positions=30), 512) == 30

@@ -1,6 +1,8 @@
 """The real SentencePiece reads our tokenizer, and cuts text as we do."""
 
 import unicodedata
+from importlib import import_module
+from typing import Any
 
 import pytest
 import sentencepiece as library
@@ -92,8 +94,7 @@ def test_the_sign_for_spaces_is_a_space_there() -> None:
 
 def test_pieces_scores_and_settings_one_by_one() -> None:
     """A piece has minus the rank of its first join as score; one that nothing joins has the last place."""
-    from sentencepiece import sentencepiece_model_pb2 as format
-
+    format: Any = import_module("sentencepiece.sentencepiece_model_pb2")
     tokenizer = train_tokenizer(["abab abab"] * 3, TextConfig(vocabulary=300))
     found = format.ModelProto.FromString(model_bytes(tokenizer))
     assert [(one.piece, one.score, one.type) for one in found.pieces[:5]] == [
@@ -123,8 +124,7 @@ def test_pieces_scores_and_settings_one_by_one() -> None:
 
 
 def test_our_own_sign_for_spaces_is_a_piece_that_is_never_met() -> None:
-    from sentencepiece import sentencepiece_model_pb2 as format
-
+    format: Any = import_module("sentencepiece.sentencepiece_model_pb2")
     assert [spell("a b"), spell(" "), spell(f"a{SPACE}")] == [f"a{SPACE}b", SPACE, "<unused aU+2581>"]
     tokenizer = train_tokenizer([f"a{SPACE}b"] * 3, TextConfig(kind="char"))
     found = format.ModelProto.FromString(model_bytes(tokenizer))

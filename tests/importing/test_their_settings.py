@@ -48,9 +48,9 @@ def test_numbers_and_shares_up_to_their_limits() -> None:
     for name, value in (("a", -2), ("b", (1 << 40) + 1)):
         with pytest.raises(ModelError, match=f"a whole number as {name}, and says '{value}'"):
             TheirSettings({name: value}, "here").number(name, usual=1)
-    for value in (1, -0.1, True, "0.1"):
-        with pytest.raises(ModelError, match=f"a number from 0 to 1 as e, and says '{value}'"):
-            TheirSettings({"e": value}, "here").share("e", 0.5)
+    for share in (1, -0.1, True, "0.1"):
+        with pytest.raises(ModelError, match=f"a number from 0 to 1 as e, and says '{share}'"):
+            TheirSettings({"e": share}, "here").share("e", 0.5)
 
 
 def test_tokens_are_whole_numbers_or_the_first_of_a_list() -> None:

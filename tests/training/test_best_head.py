@@ -24,7 +24,14 @@ from jumok.errors import ConfigError, DataError, ModelError
 from jumok.models.build import build_model
 from jumok.run.prepare import Prepared, reopen
 from jumok.run.train import TrainedRun
-from jumok.training.best_head import agreements, best_head, check_searched, find_head, head_shares
+from jumok.training.best_head import (
+    HeadAgreement,
+    agreements,
+    best_head,
+    check_searched,
+    find_head,
+    head_shares,
+)
 from jumok.training.state import LoopState
 from jumok.training.step import sides_of
 
@@ -135,3 +142,27 @@ def test_what_cannot_be_searched_is_told(copied: Path) -> None:
         check_searched(load(bundled()["luong"]))
     with pytest.raises(ConfigError, match="this model cannot align"):
         check_searched(load(bundled()["rnn"]))
+
+
+def test_heads_are_told_from_one_on() -> None:
+    one = HeadAgreement(AlignHead(1, 2), 0.123456, 0.05)
+    assert one.to_dict() == {"layer": 1, "head": 2, "agreement": 0.1235, "mean_agreement": 0.05}
+    told = "looks where the IBM models do for 12.3% of the tokens; the mean of the last layer for 5.0%"
+    assert one.describe() == f"head 3 of layer 2 {told}"
+    assert replace(one, head=AlignHead(0)).describe() == f"the mean of layer 1 {told}"
+    assert replace(one, head=AlignHead(0)).to_dict()["head"] is None
+
+
+def test_fifty_pairs_with_something_on_both_sides_are_enough(copied: Path) -> None:
+    """Empty sides and sources that are too long teach nothing; what is kept is asked for."""
+    sources, targets = map(list, zip(*PAIRS[:49], strict=True))
+    long = "den 5 mars 1991 " * 100
+    few = [*sources, "", "mars", long], [*targets, "1990-03-01", "", "1990-03-01"]
+    with pytest.raises(
+        DataError, match="49 pairs are too few to tell which words belong together\n  give 50"
+    ):
+        find_head(load(copied), *few)
+    found, file = find_head(load(copied), [*sources, "mars"], [*targets, "03"], keep=False)
+    assert file is None
+    assert not (copied / "alignment.json").exists()
+    assert found.share > 0
