@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,6 +19,7 @@ from jumok.server.gates.middleware import RequestId
 from jumok.server.gates.problems import Problem
 from jumok.server.services import Pace, ServedModel, Services, StreamPlaces, Turns, answer_in_time
 from jumok.server.settings import ModelNotes, ServerSettings
+from jumok.text.frame import Direction
 
 
 @pytest.fixture
@@ -54,6 +56,10 @@ def test_models_by_name(services: Services) -> None:
     assert services.model("luong").name == "luong"  # a name comes before an alias
     with pytest.raises(Problem, match="no model is loaded"):
         Services({}, ServerSettings()).model(None)
+    for empty, name in ((Services({}, ServerSettings()), "rnn"), (services, "nix")):
+        with pytest.raises(Problem) as found:
+            empty.model(name)
+        assert (found.value.status_code, found.value.code) == (404, "unknown_model")
     assert services.metrics.value("jumok_model_load_duration_seconds", model="rnn") == 1.5
 
 
@@ -173,6 +179,83 @@ def test_metrics_call_a_model_by_the_first_sixteen_letters_of_its_fingerprint() 
     translator: Any = SimpleNamespace(info=info, config=SimpleNamespace(model=SimpleNamespace(arch="rnn")))
     served = ServedModel("small", translator, cast(Any, None), ModelNotes())
     assert served.labels == {"model": "small", "arch": "rnn", "fingerprint": "0123456789abcdef"}
+
+
+def seen_of(services: Services, name: str) -> float:
+    return services.metrics.value("jumok_model_info", model=name, arch="rnn", fingerprint="")
+
+
+def test_of_the_models_trained_here_the_oldest_goes(tiny_models: dict[str, Translator]) -> None:
+    """Those that were named at the start stay."""
+    settings = ServerSettings(limits=Limits(trained_models=2))
+    services = Services({"rnn": tiny_models["rnn"]}, settings)
+    try:
+        for name in ("one", "two", "three"):
+            services.add(services.make(name, tiny_models["rnn"], ModelNotes(load_s=0.5)))
+            if name == "two":
+                assert list(services.models) == ["rnn", "one", "two"]
+        assert list(services.models) == ["rnn", "two", "three"]
+        assert [seen_of(services, name) for name in ("rnn", "one", "two", "three")] == [1, 0, 1, 1]
+        assert services.metrics.value("jumok_model_load_duration_seconds", model="three") == 0.5
+        assert 'jumok_queue_length{model="three"} 0.0' in services.metrics.render()
+        assert {"two", "three"} <= services.tested
+        assert "rnn" not in services.tested
+    finally:
+        services.close()
+
+
+def test_a_model_that_is_replaced_keeps_its_place_and_is_told_once(
+    tiny_models: dict[str, Translator],
+) -> None:
+    services = Services({name: tiny_models[name] for name in ("rnn", "luong")}, ServerSettings())
+    try:
+        old = services.models["rnn"]
+        new = services.make("rnn", tiny_models["transformer"], ModelNotes())
+        services.replace(new)
+        assert list(services.models.values()) == [new, services.models["luong"]]
+        assert services.model(None) is new
+        assert seen_of(services, "rnn") == 0
+        info = {"model": "rnn", "arch": "transformer", "fingerprint": ""}
+        assert services.metrics.value("jumok_model_info", **info) == 1
+        assert (old.worker._retired, new.worker._retired) == (True, False)
+    finally:
+        services.close()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "source", "target"),
+    [
+        ([("en", "ko")], "en", "ko"),
+        ([("", "")], "und", "und"),
+        ([("en", "ko"), ("en", "de")], "en", "mul"),
+        ([("en", "ko"), ("de", "ko")], "mul", "ko"),
+        ([("en", "ko"), ("", "ko")], "mul", "ko"),
+    ],
+)
+def test_a_model_of_several_languages_is_called_so(
+    pairs: list[tuple[str, str]], source: str, target: str
+) -> None:
+    directions = tuple(Direction(*pair) for pair in pairs)
+    tokenizers = SimpleNamespace(direction=Direction("", ""))
+    translator: Any = SimpleNamespace(tokenizers=tokenizers, directions=directions)
+    served = ServedModel("one", translator, cast(Any, None), ModelNotes())
+    assert (served.source, served.target, served.directions) == (source, target, directions)
+    tokenizers.direction = Direction("fr", "it")  # the one that was chosen
+    assert (served.source, served.target) == ("fr", "it")
+    tokenizers.direction = Direction("fr", "")
+    assert served.directions == directions
+
+
+def test_a_model_faces_a_direction_as_another_or_as_itself(services: Services) -> None:
+    served = services.model("rnn")
+    assert served.facing(None, None) is served
+    turned: Any = SimpleNamespace()
+    own: Any = SimpleNamespace(
+        towards=lambda to, source: (turned, turned.__dict__.update(asked=(to, source)))[0]
+    )
+    facing = replace(served, translator=own).facing("ko", None)
+    assert (facing.translator, facing.name, facing.worker) == (turned, "rnn", served.worker)
+    assert turned.asked == ("ko", "")
 
 
 def client_of(host: str) -> Any:
