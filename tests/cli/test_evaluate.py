@@ -3,16 +3,27 @@
 import json
 import shlex
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
 from sacrebleu.metrics.bleu import BLEU
 
 from jumok.checkpoint.model import save_model
-from jumok.cli.evaluate import EXAMPLES, _suffix, explorer, read_bins
+from jumok.cli.evaluate import (
+    EXAMPLES,
+    _suffix,
+    check_given,
+    check_threshold,
+    explorer,
+    read_bins,
+    read_references,
+)
+from jumok.cli.evaluate import _names as names_of
 from jumok.cli.main import main
 from jumok.config import DecodingConfig, RnnConfig, RunConfig, TextConfig
-from jumok.errors import ConfigError
+from jumok.errors import ConfigError, DataError, ThresholdError
 from jumok.models.build import build_model
 from jumok.native.library import available
 from jumok.seals import unsealed
@@ -404,3 +415,65 @@ def test_an_ensemble_is_one_system_among_others(capsys: pytest.CaptureFixture[st
     one, both = json.loads(capsys.readouterr().out)["evaluations"]
     assert (one["model"], both["model"]) == ("rnn", "rnn+luong")
     assert both["metrics"]["exact"]["value"] > one["metrics"]["exact"]["value"] + 20
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({}, "nothing to evaluate\n  name a model with -m MODEL, or an output file with --hypotheses FILE"),
+        (
+            {"hypotheses": ("a",), "search": {"beam": 4}},
+            "--beam is for a model, and --hypotheses are finished\n  leave out --beam",
+        ),
+        (
+            {"models": ("m",), "output": "none/a.json"},
+            "there is no folder for --output none/a.json\n  make the folder first",
+        ),
+        ({"models": ("m",), "hypotheses": ("a",), "search": {"beam": 4}}, ""),
+        ({"hypotheses": ("a",), "output": "a.json"}, ""),
+        ({"models": ("m",), "output": "-"}, ""),
+    ],
+)
+def test_work_for_nothing_is_refused_before_it_begins(words: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"models": (), "hypotheses": (), "output": "", "search": {}, **words}
+    if not message:
+        assert check_given(**given) is None  # type: ignore[func-returns-value]
+        return
+    with pytest.raises(ConfigError) as caught:
+        check_given(**given)
+    assert str(caught.value) == message
+
+
+def test_a_blank_line_of_a_further_reference_is_none_but_one_is_left(files: Path) -> None:
+    for name, lines in {"a": ["a1", " ", "a3"], "b": ["b1", "b2", ""], "c": ["", " ", "c3"]}.items():
+        (files / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert read_references(("a", "b", "c")) == [("a1", "b1"), ("b2",), ("a3", "c3")]
+    assert read_references(("c", "c")) == [("",), (" ",), ("c3", "c3")]
+    with pytest.raises(DataError) as caught:
+        read_references(("a", "short.en"))
+    assert str(caught.value) == (
+        "a has 3 lines and short.en has 2\n"
+        "  line n of one must answer line n of the other: look for a missing or a broken line"
+    )
+    with pytest.raises(DataError, match="the test set is empty\n  empty.en"):
+        read_references(("a", "empty.en"))
+
+
+def test_systems_are_called_by_the_end_of_their_paths_unless_two_are_alike() -> None:
+    assert names_of(("runs/a", "runs/b/", "-")) == ["a", "b", "-"]
+    assert names_of(("one/a", "two/a/", "two/b")) == ["one/a", "two/a", "b"]
+    assert names_of(("runs/a+runs/b",)) == ["a+b"]
+
+
+def test_every_system_below_the_threshold_is_named() -> None:
+    scores = {"good": 30.0, "bad": 12.345, "worse": 29.99}
+    systems: Any = [
+        SimpleNamespace(model=name, metrics={"bleu": SimpleNamespace(value=value)})
+        for name, value in scores.items()
+    ]
+    assert check_threshold(systems, None) is None  # type: ignore[func-returns-value]
+    assert check_threshold(systems[:1], 30.0) is None  # type: ignore[func-returns-value]
+    with pytest.raises(ThresholdError) as caught:
+        check_threshold(systems, 30.0)
+    assert caught.value.message == "BLEU is below --min-bleu 30: bad has 12.35, worse has 29.99"
+    assert caught.value.code == "min_bleu"

@@ -3,6 +3,7 @@
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from tests.explain.conftest import COPYING, MODELS, Workshop, built
 
 from jumok.cli.shared import explained
 from jumok.cli.shared.explained import BLOCK, align, check_place, keep_attention, only_line, traced
+from jumok.decoding.results import Translation
+from jumok.decoding.stream import Final
 from jumok.errors import ConfigError
 from jumok.explain.trace import open_trace
 from jumok.model import Model
@@ -141,3 +144,43 @@ def test_steps_as_json(model: Model) -> None:
     assert [event["line"] for event in finals] == [1, 2]
     partials = [event for event in events if event["type"] == "partial"]
     assert [event["t"] for event in partials] == list(range(1, len(partials) + 1))
+
+
+def test_a_line_of_several_sentences_has_a_page_for_each_and_a_file_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written: list[tuple[str, str]] = []
+
+    class Part(SimpleNamespace):
+        def save_html(self, place: Path) -> None:
+            written.append((self.name, place.name))
+
+        save = save_html
+
+    parts = (Part(name="first"), Part(name="second"))
+    line: Any = Part(name="whole", made=object(), parts=parts)
+    keep_attention(str(tmp_path), 7, line, quiet=False)
+    assert written == [("first", "000007-1.html"), ("second", "000007-2.html")]
+    assert capsys.readouterr().err == ""
+    for name in ("a.html", "a.trace"):
+        written.clear()
+        keep_attention(name, 7, line, quiet=False)
+        assert written == [("whole", name)]
+        assert capsys.readouterr().err == f"attention: {name} (sentence 1 of 2)\n"
+
+
+def test_half_a_character_waits_for_its_other_half() -> None:
+    """What is sure may end in the middle of one, which then looks like any other that is not whole."""
+    events: list[Any] = [
+        SimpleNamespace(text="가\ufffd", sure=2),
+        SimpleNamespace(text="가나 and", sure=2),
+        SimpleNamespace(text="가나 or", sure=0),  # nothing more is sure
+        Final(Translation("가나 or", 0.0, 0.0, (), finished=True)),
+    ]
+    model: Any = SimpleNamespace(stream=lambda *_, **__: iter(events))
+    file = io.BytesIO()
+    [answer] = explained.write_growing(model, ["x"], file, {})
+    assert file.getvalue().decode() == "가나 or\n"
+    parts = [part for part in explained.growing(model, "x", {}) if isinstance(part, str)]
+    assert parts == ["가", "나", " or"]
+    assert answer.text == "가나 or"
