@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.native.making import CONFIGS, VOCABULARY, make
 
-from jumok.architectures import TransformerConfig
+from jumok.architectures import LuongConfig, TransformerConfig
 from jumok.errors import ModelError
 from jumok.native.library import available
 from jumok.native.weights import (
     PackedWeights,
+    Type,
     differences,
     layout,
     pack_weights,
@@ -95,14 +96,15 @@ def test_packed_memory_is_laid_out_as_the_header_says(rows: int, columns: int, s
     assert 0 <= padded(rows) - rows < 16
 
 
+@pytest.mark.parametrize("kind", ["float32", "int8"])
 @pytest.mark.parametrize("name", ["target_embedding.weight", "encoder.0.feedforward.inner.bias"])
-def test_numbers_that_are_not_finite_are_named(name: str) -> None:
+def test_numbers_that_are_not_finite_are_named(name: str, kind: Type) -> None:
     _, arrays = make(CONFIGS["transformer"])
     arrays[name].flat[3] = np.nan
     with pytest.raises(
         ModelError, match=f"{name}: 1 of .* numbers are not finite\n  here\n  the weights are"
     ):
-        pack_weights(CONFIGS["transformer"], arrays, shared=True, where="here")
+        pack_weights(CONFIGS["transformer"], arrays, shared=True, type=kind, where="here")
 
 
 @pytest.mark.parametrize(
@@ -184,3 +186,35 @@ def test_as_many_layers_as_tensors_are_believed() -> None:
     more = replace(forged, encoder_layers=len(arrays) - 5)
     with pytest.raises(ModelError, match=f"has {len(arrays) + 1} layers, and the file {len(arrays)} tensors"):
         pack_weights(more, arrays, shared=True)
+
+
+PARTS = {
+    "small": (
+        TransformerConfig(width=4, heads=2, feedforward=6, encoder_layers=1, decoder_layers=1),
+        """target_embedding 9 4 | source_embedding 8 4 | output 9 4
+        encoder.0.qkv 12 4 | encoder.0.out 4 4 | encoder.0.inner 6 4 | encoder.0.outer 4 6
+        encoder.0.norm1.weight 1 4 | encoder.0.norm1.bias 1 4
+        encoder.0.norm2.weight 1 4 | encoder.0.norm2.bias 1 4
+        decoder.0.qkv 12 4 | decoder.0.out 4 4
+        decoder.0.cross_q 4 4 | decoder.0.cross_kv 8 4 | decoder.0.cross_out 4 4
+        decoder.0.inner 6 4 | decoder.0.outer 4 6
+        decoder.0.norm1.weight 1 4 | decoder.0.norm1.bias 1 4
+        decoder.0.norm2.weight 1 4 | decoder.0.norm2.bias 1 4
+        decoder.0.norm3.weight 1 4 | decoder.0.norm3.bias 1 4""",
+    ),
+    "luong": (
+        LuongConfig(width=4, layers=2, cell="gru", score="concat", input_feeding=True, bidirectional=True),
+        """target_embedding 9 4 | source_embedding 8 4 | output 9 4
+        encoder.0.0.input 6 4 | encoder.0.0.hidden 6 2 | encoder.0.1.input 6 4 | encoder.0.1.hidden 6 2
+        encoder.1.0.input 6 4 | encoder.1.0.hidden 6 2 | encoder.1.1.input 6 4 | encoder.1.1.hidden 6 2
+        decoder.0.input 12 8 | decoder.0.hidden 12 4 | decoder.1.input 12 4 | decoder.1.hidden 12 4
+        attention.w_query 4 4 | attention.w_memory 4 4 | attention.v_a 1 4 | attention.w_c 4 8""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_have_the_names_and_sizes_of_the_header(name: str) -> None:
+    config, said = PARTS[name]
+    found = [f"{part.name} {part.rows} {part.columns}" for part in layout(config, 8, 9)]
+    assert found == [one.strip() for line in said.splitlines() for one in line.split("|")]
