@@ -1,5 +1,6 @@
 """Requests that LibreTranslate's clients send, replayed: names, shapes and errors are theirs."""
 
+import asyncio
 import gc
 import json
 from collections.abc import Iterator
@@ -14,8 +15,19 @@ from tests.server.conftest import Running, Serve, serving
 
 from jumok.config import DataConfig, DecodingConfig
 from jumok.decoding.translator import Translator
+from jumok.server.gates.problems import Problem
+from jumok.server.services import Services
 from jumok.server.settings import ServerSettings
-from jumok.server.translate.libretranslate import several
+from jumok.server.translate.libretranslate import (
+    ERRORS,
+    LibreError,
+    frontend_settings,
+    guess_all,
+    languages,
+    pick,
+    read_parts,
+    several,
+)
 
 
 def speaking(name: str, source: str, target: str) -> Translator:
@@ -114,10 +126,18 @@ def test_detect(libre: httpx2.Client) -> None:
 def test_health_and_settings(libre: httpx2.Client) -> None:
     assert libre.get("/health").json() == {"status": "ok"}
     settings = libre.get("/frontend/settings").json()
-    assert settings["charLimit"] == 5000
-    assert settings["keyRequired"] is False
-    assert {".txt", ".html"} <= set(settings["supportedFilesFormat"])
-    assert settings["language"]["source"] == {"code": "ko", "name": "Korean"}
+    assert {".txt", ".html"} <= set(settings.pop("supportedFilesFormat"))
+    assert settings == {
+        "apiKeys": False,
+        "charLimit": 5000,
+        "frontendTimeout": 500,
+        "keyRequired": False,
+        "language": {
+            "source": {"code": "ko", "name": "Korean"},
+            "target": {"code": "en", "name": "English"},
+        },
+        "suggestions": False,
+    }
 
 
 @pytest.mark.parametrize(
@@ -266,3 +286,69 @@ def test_the_page_lives_beside_it(libre: httpx2.Client) -> None:
 )
 def test_a_search_is_wide_enough_for_its_answers(usual: dict[str, Any], found: list[dict[str, int]]) -> None:
     assert [several(DecodingConfig(**usual), count) for count in (1, 2, 5)] == found
+
+
+def test_errors_are_described_in_its_form() -> None:
+    assert sorted(ERRORS) == [400, 403, 405, 413, 429, 500, 503]
+    assert all(one["model"] is LibreError for one in ERRORS.values())
+
+
+def form_of(*names: bytes) -> bytes:
+    parts = [b"Content-Disposition: form-data; name=%s\r\n\r\n%s\r\n" % (name, name[:1]) for name in names]
+    return b"".join(b"--b\r\n" + part for part in parts) + b"--b--"
+
+
+def test_sixteen_parts_are_read_and_what_is_no_field_is_not() -> None:
+    kind = "multipart/form-data; boundary=b"
+    names = [b"f%d" % n for n in range(16)]
+    assert read_parts(kind, form_of(*names)) == {name.decode(): "f" for name in names}
+    with pytest.raises(ValueError, match="^$"):
+        read_parts(kind, form_of(*names, b"more"))
+    odd = form_of(b"q", b'file; filename="f"').replace(b"--b--", b"--b\r\nX-No: name\r\n\r\nx\r\n--b--")
+    assert read_parts(kind, odd) == {"q": "q"}
+
+
+def test_null_is_what_is_usual_and_sixteen_fields_are_a_form(libre: httpx2.Client) -> None:
+    asked = {"q": "a man", "source": "en", "target": "ko"}
+    usual = libre.post("/translate", json=asked).json()
+    nulls = {"api_key": None, "format": None, "alternatives": None}
+    assert libre.post("/translate", json={**asked, **nulls}).json() == usual
+    assert libre.post("/translate", data={**asked, **{f"x{n}": "1" for n in range(13)}}).json() == usual
+
+
+@pytest.fixture(scope="module")
+def nameless() -> Iterator[Services]:
+    """Two models whose folders do not say what they translate."""
+    models = {"one": speaking("rnn", "", ""), "two": speaking("luong", "", "ko")}
+    services = Services(models, ServerSettings(port=0))
+    yield services
+    services.close()
+
+
+def test_a_model_that_does_not_say_its_languages_has_undetermined_ones(nameless: Services) -> None:
+    assert pick(nameless, "und", "und").name == "one"
+    assert pick(nameless, "und", "ko").name == "two"
+    for source, target, side in (("und", "en", "target"), ("en", "ko", "source"), ("", "und", "source")):
+        with pytest.raises(Problem) as found:
+            pick(nameless, source, target)
+        assert (found.value.status_code, found.value.code, found.value.field) == (400, "bad_parameter", side)
+
+
+def test_languages_are_guessed_of_models_that_read_text(nameless: Services) -> None:
+    found = guess_all(["나는", "a"], nameless)
+    assert [(one.language, one.confidence) for one in found] == [("und", 100.0)] * 2
+    with pytest.raises(Problem, match="400") as refused:
+        guess_all(["a"], Services({}, ServerSettings()))
+    assert refused.value.sentence == "no model that reads text is loaded"
+    assert guess_all([], nameless) == []
+
+
+def test_undetermined_languages_are_listed_too(nameless: Services) -> None:
+    nobody: Any = None  # without keys it does not matter who asks
+    assert [one.model_dump() for one in asyncio.run(languages(nobody, nameless))] == [
+        {"code": "und", "name": "Undetermined", "targets": ["und", "ko"]}
+    ]
+    shown = asyncio.run(frontend_settings(nobody, nameless))["language"]
+    assert shown == {side: {"code": "und", "name": "Undetermined"} for side in ("source", "target")}
+    empty = asyncio.run(frontend_settings(nobody, Services({}, ServerSettings())))["language"]
+    assert (empty["source"]["code"], empty["target"]["code"]) == ("auto", "")
