@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import socket
 import sys
@@ -412,3 +413,102 @@ def test_a_nul_is_left_to_the_checks(write) -> None:  # type: ignore[no-untyped-
 def test_an_endless_line_ends_every_reading(write) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(DataError, match="more than 1,000,000 bytes"):
         list(open_corpus(write("p.tsv", b"x" * 3_000_000)).rows(strict=False))
+
+
+def test_units_that_are_broken_or_not_translated_are_rows(write) -> None:  # type: ignore[no-untyped-def]
+    units = [
+        *({"en": "a", "de": "b"}, {"en": "left", "de": " "}, {"en": " ", "de": ""}),
+        *({"en": "c", "de": 7}, {"en": "d", "de": "e"}),
+    ]
+    path = write("a.json", json.dumps(units))
+    corpus = open_corpus(path, columns="en,de")
+    rows = list(corpus.rows(strict=False))
+    assert [row.number for row in rows] == [1, 2, 3, 4, 5]
+    assert [row.texts for row in rows] == [("a", "b"), ("left",), (" ", ""), (), ("d", "e")]
+    assert [row.fault.where if row.fault else "" for row in rows] == ["", "", "", f"{path}, object 4", ""]
+    cut = open_corpus(write("b.json", json.dumps(units)[:40]), columns="en,de")
+    *before, last = cut.rows(strict=False)
+    assert [row.texts for row in before] == [("a", "b")]
+    assert (last.number, last.texts, last.fault is None) == (2, (), False)
+
+
+def test_a_header_is_no_pair_and_keeps_its_number(write) -> None:  # type: ignore[no-untyped-def]
+    lines = "en\tde\n" + "a black dog runs\tein schwarzer Hund rennt\n" * 3
+    rows = list(open_corpus(write("a.tsv", lines)).rows())
+    assert [row.number for row in rows] == [2, 3, 4]
+    assert {row.texts for row in rows} == {("a black dog runs", "ein schwarzer Hund rennt")}
+
+
+@pytest.mark.parametrize(
+    ("longer", "shorter", "at"),
+    [
+        ([9, 9, 90, 9], [9, 9, 9], 2),
+        ([90, 9, 9, 9], [9, 9, 9], 0),
+        ([9, 9, 9, 90], [9, 9, 9], 3),
+        ([9, 9, 9, 9], [9, 9, 9], 3),  # none is more likely: a file that was cut off
+        ([5, 20, 80, 5, 20], [5, 20, 20], 2),
+        ([7], [], 0),
+    ],
+)
+def test_where_the_lines_that_are_too_many_begin(longer: list[int], shorter: list[int], at: int) -> None:
+    assert first_shift(np.array(longer, np.int32), np.array(shorter, np.int32)) == at
+
+
+def test_what_comes_through_a_pipe_is_one_of_two_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data, ending in ((b"{}", ".jsonl"), (b"a\tb", ".tsv"), (b"", ".tsv")):
+        feed(monkeypatch, data)
+        path, name = module._settle("-", both_sides=True)
+        assert (Path(path).suffix, Path(path).read_bytes(), name) == (ending, data, "standard input")
+        module._forget(path)
+        module._forget(path)  # gone already
+    feed(monkeypatch, b"{}")
+    path, _ = module._settle("-", both_sides=False)
+    assert Path(path).suffix == ""
+    module._forget(path)
+
+
+def test_names_and_errors_of_a_corpus_in_full(write) -> None:  # type: ignore[no-untyped-def]
+    one, other = write("a.en", "1\n2\n3\n"), write("b.de", "eins\n")
+    corpus = open_corpus(one, other)
+    assert (corpus.name, corpus.shown, corpus.note) == ("a.en + b.de", (one, other), "")
+    with pytest.raises(UnequalLinesError) as caught:
+        list(corpus.pairs())
+    assert str(caught.value) == (
+        f"{one} has 3 lines and {other} has 1: line n of one must translate line n of the other\n"
+        f"  {one}:2: the first line that seems to have no partner\n"
+        "  look there for a line break inside a sentence, a missing line or a file that was cut off"
+    )
+    with pytest.raises(UnequalLinesError) as turned:
+        list(open_corpus(other, one).pairs())
+    assert turned.value.where == f"{one}:2: the first line that seems to have no partner"
+    with pytest.raises(ConfigError) as both:
+        open_corpus("-", "-")
+    assert str(both.value) == (
+        "standard input cannot be both the source and the target\n  give one side as a file, or both "
+        'sides as TSV on standard input with the source "-" alone'
+    )
+
+
+@pytest.mark.parametrize(
+    ("read", "blank", "long", "said"),
+    [
+        (0, 0, 0, "the corpus has no pairs\n  give files with one sentence per line"),
+        (
+            1_234,
+            1_000,
+            234,
+            "no pair is left of 1,234: 1,000 have a blank side, 234 have more than 9 tokens on one\n"
+            "  raise data.max_length",
+        ),
+        (
+            2,
+            2,
+            0,
+            "no pair is left of 2: 2 have a blank side, 0 have more than 9 tokens on one\n"
+            "  give files with one sentence per line",
+        ),
+    ],
+)
+def test_why_nothing_is_left(read: int, blank: int, long: int, said: str) -> None:
+    error = module.nothing_left(read, {"blank": blank, "too_long": long}, 9)
+    assert (str(error), error.code) == (said, "empty")
