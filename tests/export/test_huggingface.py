@@ -1,5 +1,6 @@
 """Folders for `transformers`: its own classes load them, and its numbers and texts are ours."""
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from jumok.export import huggingface
 from jumok.export.format import WriteOptions
 from jumok.export.kept_rows import KeptRows
 from jumok.export.layouts import table_rows
+from jumok.export.spelling import suppressed
 from jumok.models.build import build_model
 from jumok.text.frame import closed
 from jumok.text.normalize import tidy
@@ -287,3 +289,67 @@ def test_answers_end_where_the_largest_limit_or_the_table_of_positions_does(
     answerer.given = lambda source, row: row
     assert answerer.answer([[5], [6]], [2, 30], beam=1, length_penalty=1.0) == [[300, 301], [303, 304, 305]]
     assert asked == [most]
+
+
+def test_every_setting_of_a_folder(tmp_path: Path) -> None:
+    """What is left out, the package fills in with numbers of its own."""
+    base = untrained(TINY["transformer"])
+    decoding = replace(base.config.decoding, beam=3, length_penalty=0.5, min_len=2, no_repeat_ngram=4)
+    loaded = replace(base, config=replace(base.config, decoding=decoding), info={"license": "CC-BY-4.0"})
+    huggingface.write(loaded, tmp_path, WriteOptions())
+    config, generation, tokenizer = (
+        json.loads((tmp_path / f"{name}config.json").read_bytes())
+        for name in ("", "generation_", "tokenizer_")
+    )
+    ids = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 0}
+    sides = {
+        f"{side}_{name}": value
+        for side, layers in (("encoder", 1), ("decoder", 2))
+        for name, value in (("layers", layers), ("attention_heads", 2), ("ffn_dim", 32))
+    }
+    size = loaded.tokenizers.target.size
+    assert config == ids | sides | {
+        "model_type": "marian",
+        "architectures": ["MarianMTModel"],
+        "is_encoder_decoder": True,
+        "dtype": "float32",
+        "vocab_size": size,
+        "decoder_vocab_size": size,
+        "tie_word_embeddings": True,
+        "d_model": 16,
+        "max_position_embeddings": 512,
+        "activation_function": "relu",
+        "scale_embedding": True,
+        "static_position_embeddings": True,
+        "dropout": 0.1,
+        "forced_eos_token_id": None,
+    }
+    assert generation == ids | {
+        "num_beams": 3,
+        "length_penalty": 0.5,
+        "max_new_tokens": 16,
+        "min_new_tokens": 2,
+        "no_repeat_ngram_size": 4,
+        "suppress_tokens": suppressed(),
+    }
+    assert tokenizer == {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": "<s>",
+        "pad_token": "<pad>",
+        "eos_token": "</s>",
+        "unk_token": "<unk>",
+        "model_max_length": 13,  # 12, and the end
+        "model_input_names": ["input_ids", "attention_mask"],
+        "padding_side": "right",
+        "clean_up_tokenization_spaces": False,
+        "split_special_tokens": True,
+    }
+    assert (
+        (tmp_path / "README.md")
+        .read_text(encoding="utf-8")
+        .startswith(
+            '---\nlibrary_name: "transformers"\npipeline_tag: "translation"\nlicense: "CC-BY-4.0"\n'
+            'language: ["en", "ko"]\n---\n# en to ko, for transformers\n\n'
+            "A Transformer that jumok trained, in the marian layout (`MarianMTModel`).\n"
+        )
+    )

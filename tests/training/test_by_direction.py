@@ -1,13 +1,17 @@
 """What is measured of each direction, and of all of them together."""
 
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from jumok.data.store import Store
 from jumok.evaluation.metrics import measure
 from jumok.text.frame import Direction
-from jumok.training.by_direction import grouped, scores_by, translated_by
+from jumok.training.by_direction import grouped, losses_by, scores_by, translated_by
 
 DE, FR = Direction("en", "de"), Direction("en", "fr")
 ANSWERS = ["ein Hund", "un chien", "ein Mann", "un cheval"]
@@ -54,3 +58,31 @@ def test_each_source_is_translated_in_its_own_direction() -> None:
     assert many == ["one: en to de", "two: en to fr", "three: en to de", "four: en to fr"]
     single = translated_by(translator(), sources, WAYS, answer)
     assert single == [f"{source}: as it is" for source in sources]
+
+
+def test_the_loss_of_each_direction_is_that_of_its_corpus() -> None:
+    """Corpora lie one after the other, in the order of their directions; of none there is no loss."""
+    lengths = np.arange(1, 6, dtype=np.int32)
+    begins = np.cumsum(lengths, dtype=np.int64) - lengths
+    ids = np.zeros(15, dtype=np.uint16)
+    store = Store(Path(), ids, begins, ids, begins, lengths, lengths, {}, "", "")
+
+    def largest(some: Store) -> float:
+        return float(some.source_lengths.max())
+
+    ways = [DE, DE, FR, FR, FR]
+    assert losses_by(replace(store, corpora=(2, 3)), ways, largest) == {"en→de": 2, "en→fr": 5}
+    assert losses_by(replace(store, corpora=(4, 1)), ways, lambda some: len(some)) == {"en→de": 4, "en→fr": 1}
+    assert losses_by(replace(store, corpora=(0, 5)), ways, largest) == {"en→fr": 5}
+    assert losses_by(replace(store, corpora=(5,)), ways, largest) == {}  # not by direction
+    assert losses_by(replace(store, corpora=(5,)), [DE] * 5, largest) == {}
+
+
+def test_words_are_told_apart_as_the_language_of_the_target_does() -> None:
+    """Chinese has no spaces: BLEU counts its characters, where a direction or the caller says so."""
+    chinese = Direction("en", "zh")
+    texts = ["一只大猫在房子里面睡觉。"] * 2, ["一只大猫在房子里面吃饭。"] * 2
+    [told, asked] = (scores_by(["bleu"], *texts, [way] * 2, "zh") for way in (chinese, Direction()))
+    assert told["bleu"] == asked["bleu"] > scores_by(["bleu"], *texts, [Direction()] * 2, "en")["bleu"]
+    both = scores_by(["bleu"], *texts, [chinese, Direction("en", "de")], "")
+    assert both["bleu_signature"].startswith("mean of 2 directions, the last: ")
