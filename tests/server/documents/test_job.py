@@ -7,6 +7,8 @@ import pytest
 from tests.server.documents.conftest import TEXT, DocumentGate
 
 from jumok.decoding.translator import Translator
+from jumok.documents.report import SegmentAnswer
+from jumok.documents.segments import SegmentTranslator
 from jumok.documents.translate import translate_document
 from jumok.formats.known import by_name
 from jumok.formats.segments import MarkedText, Segment
@@ -74,6 +76,7 @@ def test_broken_bytes_are_told_in_the_documents_own_words(
     job.run()
     assert job.status == "failed"
     assert job.problem is not None
+    assert job.problem.status_code == 422
     assert job.problem.sentence == "the file is not UTF-8: byte 0xff is no character, geheim.txt, line 3"
     assert str(tmp_path) not in job.problem.sentence
 
@@ -158,6 +161,66 @@ def test_blocks_are_small_and_whole() -> None:
     blocks = list(iter(lambda: next_block(segments, CHARACTERS), []))
     assert [one.source.text for block in blocks for one in block] == texts
     assert [len(block) for block in blocks] == [SEGMENTS, 4, 1, 1]
+
+
+def test_a_block_has_at_most_32_segments_and_ends_with_its_4000th_character() -> None:
+    def lengths(most: int, *sizes: int) -> list[int]:
+        segments = iter([Segment(MarkedText("a" * size), "") for size in sizes])
+        return [len(block) for block in iter(lambda: next_block(segments, most), [])]
+
+    assert lengths(CHARACTERS, *[1] * 65) == [32, 32, 1]
+    assert lengths(CHARACTERS, 2000, 1999, 1, 1) == [3, 1]
+    assert lengths(CHARACTERS, 2000, 1999, 0, 1, 1) == [4, 1]
+    assert lengths(0, 5, 0, 5) == [1, 1, 1]
+    assert brief(4_000, 0.005) == brief(8_000, 0.005) == 4_000
+    assert brief(1_000, 0.25) == 20
+
+
+def test_blocks_follow_the_pace_of_the_model_while_others_ask(
+    tmp_path: Path, tiny_models: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """About a thousand characters a second, so five of them in five milliseconds; one where none is known."""
+    clock = SimpleNamespace(now=128.0)
+    monkeypatch.setattr("jumok.server.documents.job.time", SimpleNamespace(monotonic=lambda: clock.now))
+    blocks = list[int]()
+
+    def answers(self: SegmentTranslator, block: list[Segment], progress: object) -> list[SegmentAnswer]:
+        blocks.append(len(block))
+        clock.now += sum(len(one.source.text) for one in block) / 1024
+        return [SegmentAnswer("skipped") for _ in block]
+
+    monkeypatch.setattr(SegmentTranslator, "answers", answers)
+    job = make_job(tmp_path, tiny_models["rnn"], b"a\n\n" * 12)
+
+    def asked() -> bool:
+        clock.now += 64  # what others take is not the model's time
+        return True
+
+    job.give_way = asked
+    job.run()
+    assert (job.status, blocks) == ("done", [1, 5, 5, 1])
+
+
+def test_a_job_tells_whether_it_has_ended_and_how_large_it_is(job: DocumentJob) -> None:
+    ended = dict[str, bool]()
+    for status in ("waiting", "running", "done", "failed"):
+        job.status = status  # type: ignore[assignment]
+        ended[status] = job.ended
+    assert ended == {"waiting": False, "running": False, "done": True, "failed": True}
+    files = [path.stat().st_size for path in job.folder.iterdir()]
+    assert job.bytes == sum(files) > len(TEXT)
+    (job.folder / "gone").symlink_to(job.folder / "nowhere")
+    assert job.bytes == sum(files)
+    job.remove()
+    job.remove()
+    assert job.bytes == 0
+
+
+def test_one_that_is_called_off_takes_its_files_away_itself(job: DocumentJob) -> None:
+    """Whoever called it off may have removed them while it still wrote."""
+    job.flag.raised = True
+    job.run()
+    assert (job.status, job.problem, job.folder.exists()) == ("failed", None, False)
 
 
 def test_while_others_ask_blocks_are_brief(
