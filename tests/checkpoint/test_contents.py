@@ -224,15 +224,14 @@ def changed(plain: Path, place: Path, **more: Any) -> Path:
 def test_settings_that_cannot_be_used_are_faults_of_a_whole_folder(plain: Path, tmp_path: Path) -> None:
     assert settings_faults(plain) == []
     wide = {"model": {"arch": "rnn", "width": 0}}
-    for number, (more, fault) in enumerate(
-        (
-            ({"jumok": None}, "config.json is damaged: it holds no settings"),
-            ({"jumok": wide}, "config.json cannot be used: model.width=0 cannot work: "),
-            ({"jumok": {"model": {"arch": "x"}}}, "config.json cannot be used: "),
-            ({"format_version": 2}, "config.json has format 2; this jumok reads formats up to 1"),
-            ({"format_version": None}, "config.json is damaged: it has no format_version"),
-        )
-    ):
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"jumok": None}, "config.json is damaged: it holds no settings"),
+        ({"jumok": wide}, "config.json cannot be used: model.width=0 cannot work: "),
+        ({"jumok": {"model": {"arch": "x"}}}, "config.json cannot be used: "),
+        ({"format_version": 2}, "config.json has format 2; this jumok reads formats up to 1"),
+        ({"format_version": None}, "config.json is damaged: it has no format_version"),
+    )
+    for number, (more, fault) in enumerate(cases):
         folder = changed(plain, tmp_path / f"{number}", **more)
         assert verify_folder(folder) == []
         [said] = settings_faults(folder)

@@ -98,7 +98,7 @@ def test_the_start_of_a_sitting_is_told_whole() -> None:
         prepared=prepared, config=config, checkpoints=run, autocast=None, world=SimpleNamespace(size=2)
     )
     machine: Any = SimpleNamespace(device="cpu")
-    event = start_event(work, machine, 12_345, LoopState())
+    event = dict(start_event(work, machine, 12_345, LoopState()))
     versions = event.pop("versions")
     assert list(versions) == ["jumok", "torch", "python"]
     assert versions["jumok"] == __version__
@@ -109,7 +109,7 @@ def test_the_start_of_a_sitting_is_told_whole() -> None:
         **{"processes": 2, "resumed_from": None},
     }
     work.autocast = torch.bfloat16
-    event = start_event(work, machine, 1, LoopState(step=40))
+    event = dict(start_event(work, machine, 1, LoopState(step=40)))
     assert (event["dtype"], event["resumed_from"]) == ("bfloat16", 40)
 
 

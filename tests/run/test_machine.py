@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import torch
@@ -20,6 +21,9 @@ from jumok.run.machine import (
     missing_for_gpu,
     rate_of,
 )
+
+if TYPE_CHECKING:
+    from jumok.backends.products import Multiply
 
 
 def test_the_cpu_in_figures() -> None:
@@ -182,11 +186,11 @@ def test_a_rate_is_products_by_seconds_of_the_thread(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(machine, "time", SimpleNamespace(thread_time=lambda: next(now)))
     one = torch.zeros(1)
 
-    def multiply(a: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    def multiply(a: torch.Tensor, _: torch.Tensor, **options: Any) -> torch.Tensor:
         made.append(a)
         return a
 
-    assert rate_of(multiply, one, one, 1.0) == 2 / 1.5
+    assert rate_of(cast("Multiply", multiply), one, one, 1.0) == 2 / 1.5
     assert len(made) == 3
 
 
@@ -196,7 +200,7 @@ def test_a_gpu_in_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: found)
     monkeypatch.setattr(machine, "check_gpu", asked.append)
     monkeypatch.setattr(machine, "check_device", lambda device: device)
-    monkeypatch.setattr(machine, "measure_gflops", lambda *given: asked.append(given) or 7.0)
+    monkeypatch.setattr(machine, "measure_gflops", lambda *given: (asked.append(given), 7.0)[1])  # type: ignore[func-returns-value]
     seen = look_at_machine("cuda:1")
     assert seen == Machine("cuda:1", "a GPU", cores(), 2**34, bf16=False, gflops=7.0)
     found.major = 8

@@ -13,16 +13,21 @@ from tests.decoding.conftest import COPYING, untrained
 
 from jumok.cli.views.attention import (
     AttentionChoice,
+    HeadSteps,
+    cell_view,
     find_attention,
     heat_view,
     no_attention,
     numbered,
     products_lines,
+    row_view,
+    stages_view,
     steps_view,
 )
 from jumok.config import LuongConfig, TransformerConfig
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
+from jumok.explain.attention import HeadStages
 from jumok.explain.heatmap import cells
 from jumok.explain.ops import no_scale, set_row
 from jumok.explain.trace import make_trace, open_trace
@@ -256,3 +261,101 @@ def test_relative_positions_are_a_stage_of_their_own() -> None:
     assert f"exp({total:.3f} " in cell.text
     cross = steps_view(trace, AttentionChoice(kind="cross", layer="1", head="1"))
     assert "bias" not in [one["stage"] for one in cross.plain["stages"]]
+
+
+def by_hand(title: str = "cross · layer 1 · head 1") -> HeadSteps:
+    """One query and three keys, of which the last lies in the future: exp(-1.5) : 1 : 0."""
+    rise = np.exp(-1.5)
+    weights = np.array([[rise, 1, 0]]) / (1 + rise)
+    values = np.array([[2.0, 0, 0, 0], [0, 1, 0, 0], [5, 5, 5, 5]])
+    return HeadSteps(
+        title,
+        luong=False,
+        score="scaled_dot",
+        stages=HeadStages(
+            q=np.array([[3.0, 4, 0, 1]]),
+            k=np.array([[1.0, 0, 0, 0], [0, 1, 0, 2], [1, 1, 1, 1]]),
+            v=values,
+            scores=np.array([[3.0, 6, 8]]),
+            scaled=np.array([[1.5, 3, 4]]),
+            mask=np.array([[1.0, 1, 0]]),
+            weights=weights,
+            context=weights @ values,
+            out=np.array([[1.0, 2]]),
+        ),
+        queries=("a",),
+        keys=("x", "y", "</s>"),
+        copies=False,
+    )
+
+
+STAGES = """\
+cross · layer 1 · head 1
+
+stage    is                                    shape    norm  smallest  largest
+q        queries of this head                  1 × 4   5.099     0.000    4.000
+k        keys                                  3 × 4   3.162     0.000    2.000
+v        values                                3 × 4  10.247     0.000    5.000
+scores   q·k                                   1 × 3  10.440     3.000    8.000
+scaled   scores ÷ √4                           1 × 3   5.220     1.500    4.000
+mask     1 where looking is allowed            1 × 3   1.414     0.000    1.000
+weights  softmax over the keys                 1 × 3   0.838     0.000    0.818
+context  weights · v                           1 × 4   0.895     0.000    0.818
+out      all heads of the layer joined, · W_O  1 × 2   2.236     1.000    2.000
+
+queries, --q  1 a
+keys, --k     1 x   2 y   3 </s>"""
+ROW = """\
+cross · layer 1 · head 1 · query 1 'a'
+
+k  key     q·k    ÷√4       mask  softmax  |value|  share of context
+1  x     3.000  1.500    allowed    0.182     2.00              0.17
+2  y     6.000  3.000    allowed    0.818     1.00              0.83
+3  </s>  8.000  4.000  forbidden    0.000    10.00              0.00
+
+share of context: how far weight · value goes the context's way; the shares of a row add up to 1"""
+CELL = """\
+cross · layer 1 · head 1 · query 1 'a' ← key 1 'x'
+q·k 3.000   ÷√4 1.500   mask allowed   softmax 0.182   |value| 2.00   share of context 0.17
+
+score    Σ of 4 products = 3.000
+         largest: d1 +3.000   d2 +0.000   d3 +0.000   d4 +0.000
+softmax  exp(1.500 - 3.000) / 1.223 (the sum over the row) = 0.182
+
+share of context: how far weight · value goes the context's way; the shares of a row add up to 1"""
+
+
+def test_a_head_a_row_and_a_cell_worked_by_hand() -> None:
+    """Shares are those of (2 · 0.182)² and 0.818² in their sum; a key of the future has none."""
+    steps = by_hand()
+    whole = stages_view(steps, {"layer": 1})
+    assert (whole.text, whole.line) == (STAGES, "cross · layer 1 · head 1   weights 1 × 3")
+    row = row_view(steps, {"layer": 1}, 0)
+    assert (row.text, row.line) == (ROW, "cross · layer 1 · head 1 · query 1 'a' ← key 2 'y' 0.818")
+    cell = cell_view(steps, {"layer": 1}, 0, 0)
+    assert cell.text == CELL
+    assert cell.line == CELL.splitlines()[1]
+    plain = cell.plain
+    assert {name: plain[name] for name in ("layer", "q", "query", "k", "key", "allowed", "products")} == {
+        **{"layer": 1, "q": 1, "query": "a", "k": 1, "key": "x", "allowed": True},
+        "products": [3.0, 0.0, 0.0, 0.0],
+    }
+    assert cell.table == [
+        ["q·k", "÷√4", "mask", "softmax", "|value|", "share of context"],
+        [plain[name] for name in ("score", "scaled", "allowed", "weight", "value_norm", "share")],
+    ]
+
+
+def test_the_largest_products_are_written_and_the_rest_is_one_number() -> None:
+    assert products_lines(np.array([0.5, -2.0, 0.25, 1.0, -0.125, 3.0]), 2.625) == [
+        "score    Σ of 6 products = 2.625",
+        "         largest: d6 +3.000   d2 -2.000   d4 +1.000   d1 +0.500   the other 2 +0.125",
+    ]
+
+
+def test_numbered_tokens_begin_a_new_line_only_where_the_width_ends() -> None:
+    """Fourteen columns for the name, then words of ten; the blanks behind the last one need no room."""
+    name, eight = " " * 14, "   ".join(f"{n} abcde" for n in range(1, 9))
+    assert numbered("keys, --k", ("abcde",) * 8 + ("abcd",)) == f"keys, --k     {eight}   9 abcd"
+    assert numbered("keys, --k", ("abcde",) * 9) == f"keys, --k     {eight}\n{name}9 abcde"
+    assert numbered("keys, --k", ("x" * 200, "y")) == f"keys, --k\n{name}1 {'x' * 200}\n{name}2 y"

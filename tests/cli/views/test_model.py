@@ -108,15 +108,17 @@ def test_the_models_that_it_was_started_from_are_named() -> None:
     assert parents_of({"descends_from": "x"}) == parents_of({}) == ""
 
 
+RICH = TransformerConfig(
+    encoder_layers=3, decoder_layers=2, head_width=16, activation="silu", gated=True, rms_norm=True,
+    norm="pre", embedding_norm=True, embedding_scaled=False, logits_bias=True, positions="none",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("config", "words"),
     [
         (
-            TransformerConfig(
-                **{"activation": "silu", "gated": True, "head_width": 16, "rms_norm": True, "norm": "pre"},
-                **{"embedding_norm": True, "embedding_scaled": False, "logits_bias": True},
-                **{"positions": "none", "encoder_layers": 3, "decoder_layers": 2, "feedforward": 2048},
-            ),
+            RICH,
             "transformer · 3+2 layers · width 512 · 8 heads of 16 · feed-forward 2,048 (SiLU, gated) · "
             "pre-RMS norm · normed embeddings · embeddings not scaled · no positions · tied output · "
             "bias of the logits",
