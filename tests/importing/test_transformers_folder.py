@@ -10,8 +10,18 @@ from tests.importing.families import make_marian
 from jumok.errors import ConfigError, Error, ModelError
 from jumok.importing.brought import BroughtFolder
 from jumok.importing.model import import_model
-from jumok.importing.transformers_folder import M2M_LANGUAGES, languages_of, read_transformers
-from jumok.text.frame import PLAIN, Frame
+from jumok.importing.their_settings import TheirSettings
+from jumok.importing.transformers_folder import (
+    M2M_LANGUAGES,
+    languages_of,
+    make_frame,
+    read_config,
+    read_transformers,
+    read_vocabularies,
+    read_weights,
+)
+from jumok.importing.vocabulary import ForeignVocabulary
+from jumok.text.frame import PLAIN, Direction, Frame
 
 
 def settings(folder: Path, **changed: Any) -> None:
@@ -177,3 +187,101 @@ def test_what_is_told_of_searching_stands_beside_the_settings(copied: Make) -> N
         7,
         json.loads((folder / "config.json").read_text())["max_position_embeddings"],
     )
+
+
+def said_by(folder: Path, **fields: object) -> TheirSettings:
+    (folder / "config.json").write_text(json.dumps(fields))
+    return read_config(BroughtFolder(folder))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "config.json names no model_type"),
+        ({"model_type": "jumok"}, "this is a model of jumok already"),
+        (
+            {"model_type": "gpt2", "architectures": ["GPT2LMHeadModel"]},
+            r"a model of type 'gpt2' \(GPT2LMHeadModel\) is a decoder alone: it writes on",
+        ),
+        ({"model_type": "llama", "architectures": ["LlamaForCausalLM"]}, "is a decoder alone"),
+        ({"model_type": "bert", "architectures": ["BertModel"]}, "is an encoder alone: it reads, and has no"),
+        (
+            {"model_type": "x", "architectures": ["XForConditionalGeneration"]},
+            "'x' .* is not one of those that can",
+        ),
+        ({"model_type": "x", "architectures": ["XSeq2SeqModel"]}, "is not one of those that can"),
+        (
+            {"model_type": "x", "architectures": ["XModel"], "is_encoder_decoder": True},
+            "is not one of those that",
+        ),
+        ({"model_type": "x"}, "^a model of type 'x' is not one of those that can be imported"),
+        ({"model_type": "x", "architectures": []}, "^a model of type 'x' is not one of those"),
+        ({"model_type": ["bart"]}, "is not one of those"),
+        ({"model_type": "bart", "quantization_config": "awq"}, r"its weights are quantised \(awq\)"),
+        ({"model_type": "bart", "quantization_config": {}}, r"its weights are quantised \(unknown\)"),
+    ],
+)
+def test_models_that_are_none_of_the_families_are_told_what_they_are(
+    fields: dict[str, object], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match=said):
+        said_by(tmp_path, **fields)
+
+
+def test_generation_config_says_what_config_does_not(tmp_path: Path) -> None:
+    (tmp_path / "generation_config.json").write_text('{"num_beams": 4, "eos_token_id": 7, "a": null, "b": 1}')
+    found = said_by(tmp_path, model_type="bart", eos_token_id=2, num_beams=None, quantization_config=None)
+    assert found.fields == {"model_type": "bart", "eos_token_id": 2, "num_beams": 4, "b": 1}
+
+
+def test_weights_that_are_not_there_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="neither model.safetensors nor pytorch_model.bin"):
+        read_weights(BroughtFolder(tmp_path))
+    (tmp_path / "pytorch_model.bin.index.json").write_text("{}")
+    with pytest.raises(ModelError, match="its weights are pickles in several files"):
+        read_weights(BroughtFolder(tmp_path))
+
+
+def test_frames_of_numbers_that_no_token_has(tmp_path: Path) -> None:
+    tokens = ["<s>", "</s>", "a", "de_DE", "fr_XX"]
+    vocabulary = ForeignVocabulary(
+        tokens=tokens, controls=frozenset({0, 1, 3, 4}), spelling="spaces", cuts=(), unknown=None, name="x"
+    )
+
+    def frame(
+        kind: str, template: tuple[str, ...] | None = None, **fields: object
+    ) -> tuple[Frame, int | None]:
+        said = said_by(tmp_path, model_type=kind, **fields)
+        return make_frame(kind, said, vocabulary, template, {}, ("", ""))
+
+    targets: list[tuple[int | None, tuple[str, ...]]]
+    targets = [(0, ("<s>",)), (4, ("fr_XX",)), (5, ()), (-1, ()), (None, ())]
+    for forced, target in targets:
+        assert frame("bart", forced_bos_token_id=forced) == (Frame(source=("…", "</s>"), target=target), None)
+    assert frame("pegasus", ("…", "a"), forced_bos_token_id=0) == (Frame(source=("…", "a")), None)
+    behind = ("…", "</s>", "de_DE")
+    found, start = frame("mbart", behind, decoder_start_token_id=3)
+    assert (found.source, start) == (("…", "</s>", "{source}"), 3)
+    assert found.pairs == (Direction("fr_XX", "de_DE"),)
+    for number in (5, -1, 2, None):
+        with pytest.raises(ConfigError, match="starts from the language that it writes, and its settings do"):
+            frame("mbart", behind, decoder_start_token_id=number)
+    found, start = frame("mbart", ("de_DE", "…", "</s>"))
+    assert (found.source, found.target, start) == (("{source}", "…", "</s>"), ("{target}",), None)
+
+
+def test_numbers_that_a_vocabulary_cannot_have_are_refused(tmp_path: Path) -> None:
+    folder = BroughtFolder(tmp_path)
+    for name in ("spiece.model", "sentencepiece.bpe.model"):
+        (tmp_path / name).write_bytes(b"not read yet")
+    with pytest.raises(ModelError, match="a number up to 10,000 as extra_ids, and says '10001'"):
+        read_vocabularies(folder, "t5", said_by(tmp_path, model_type="t5", extra_ids=10_001))
+    (tmp_path / "vocab.json").write_text('{"a": 0, "b": "1"}')
+    with pytest.raises(ModelError, match="vocab.json has a token without a number"):
+        read_vocabularies(folder, "m2m_100", said_by(tmp_path, model_type="m2m_100"))
+    (tmp_path / "vocab.json").write_text('{"a": 0}')
+    (tmp_path / "tokenizer_config.json").write_text(
+        '{"extra_special_tokens": [5], "language_codes": "other"}'
+    )
+    with pytest.raises(ModelError, match="the tokenizer names no languages"):
+        read_vocabularies(folder, "m2m_100", said_by(tmp_path, model_type="m2m_100"))

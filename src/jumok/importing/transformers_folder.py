@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from jumok.errors import ConfigError, ModelError, nearest
+from jumok.errors import ConfigError, ModelError, TokenizerFileError, nearest
 from jumok.importing import bart_family, t5_family
 from jumok.importing.blueprint import Blueprint
 from jumok.importing.brought import BroughtFolder
@@ -30,6 +30,7 @@ from jumok.text.frame import END, PLAIN, SOURCE, TARGET, TEXT, Direction, Frame,
 from jumok.text.tokenizer import Tokenizers
 
 PICKLED = "pytorch_model.bin"
+MOST_EXTRA = 10_000  # tokens behind the pieces of T5, which has 100
 M2M_LANGUAGES = {
     "m2m100": "af am ar ast az ba be bg bn br bs ca ceb cs cy da de el en es et fa ff fi fr fy ga gd gl "
     "gu ha he hi hr ht hu hy id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn "
@@ -98,7 +99,8 @@ def read_config(folder: BroughtFolder) -> TheirSettings:
     if kind not in FAMILIES:
         raise other_model(fields, where)
     if fields.get("quantization_config") is not None:
-        method = fields["quantization_config"].get("quant_method", "unknown")
+        how = fields["quantization_config"]
+        method = how.get("quant_method", "unknown") if isinstance(how, dict) else how
         raise ModelError(
             f"its weights are quantised ({str(method)[:40]}), which are not read",
             where=where,
@@ -179,6 +181,8 @@ def read_vocabularies(
         if (name := folder.first("spiece.model")) is None:
             raise no_tokenizer(folder, [LIBRARY])
         extra = said.number("extra_ids", usual=100) if kind == "t5" else 0
+        if extra > MOST_EXTRA:
+            raise said.wrong("extra_ids", extra, f"a number up to {MOST_EXTRA:,}")
         one = read_one_spm(folder, name, (), [f"<extra_id_{n}>" for n in reversed(range(extra))])
     elif folder.first("spiece.model", "sentencepiece.bpe.model"):
         raise needs_library(folder, kind)
@@ -196,14 +200,18 @@ def read_m2m(folder: BroughtFolder) -> ForeignVocabulary:
     settings, special = read_settings(folder), {}
     if folder.has("special_tokens_map.json"):
         special = folder.object("special_tokens_map.json")
-    tokens = sorted(numbers, key=lambda token: int(numbers[token]))
+    if not all(type(number) is int for number in numbers.values()):
+        raise TokenizerFileError(
+            "vocab.json has a token without a number", where=str(folder.path / "vocab.json")
+        )
+    tokens = sorted(numbers, key=numbers.__getitem__)
     extra = (
         special.get("additional_special_tokens")
         or settings.get("additional_special_tokens")
         or settings.get("extra_special_tokens")
         or ()
     )
-    names = [token if isinstance(token, str) else str(token.get("content")) for token in extra]
+    names = [str(token.get("content")) if isinstance(token, dict) else str(token) for token in extra]
     more = [token for token in names if LANGUAGE["m2m_100"].fullmatch(token) and token not in numbers]
     if not more:
         codes = M2M_LANGUAGES.get(str(settings.get("language_codes", "m2m100")))
@@ -242,7 +250,8 @@ def make_frame(
             return Frame(source=source, target=(TARGET,), languages=codes), None
         return fixed_target(source, known, vocabulary, said, given[1])
     forced = said.token("forced_bos_token_id")
-    first = () if forced is None or forced >= len(vocabulary.tokens) else (vocabulary.tokens[forced],)
+    there = forced is not None and 0 <= forced < len(vocabulary.tokens)
+    first = (vocabulary.tokens[forced],) if forced is not None and there else ()
     return Frame(source=template or (TEXT, END), target=first if kind == "bart" else ()), None
 
 
@@ -256,7 +265,8 @@ def fixed_target(
     """mBART of 25 languages: its decoder starts from the language that it writes, so there is one."""
     start = said.token("decoder_start_token_id")
     codes = {token: code for code, token in known.items()}
-    code = to or (codes.get(vocabulary.tokens[start], "") if start is not None else "")
+    there = start is not None and 0 <= start < len(vocabulary.tokens)
+    code = to or (codes.get(vocabulary.tokens[start], "") if start is not None and there else "")
     number = vocabulary.number(known.get(code, ""))
     if number is None:
         raise ConfigError(
