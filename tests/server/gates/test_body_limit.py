@@ -1,13 +1,14 @@
-"""Bodies that are too large: the bytes each path takes, what is read before the refusal, what is said."""
+"""Bodies: which kinds each path reads and how many bytes, what is read before a refusal, what is said."""
 
 import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starlette.datastructures import Headers
 
 from jumok.server.gates.limits import Limits
-from jumok.server.gates.middleware import BodyLimit
+from jumok.server.gates.middleware import BodyLimit, check_content_type
 from jumok.server.gates.problems import Problem
 
 
@@ -79,3 +80,30 @@ def test_a_body_that_is_a_little_too_large_is_read_to_its_end_first() -> None:
     endless = Body(*pieces)
     assert (endless.status, endless.taken, endless.passed) == (413, 1 + 4, b"")
     assert Body(b"x" * 11).taken == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind", "told"),
+    [
+        ("POST", "/v1/translate", "text/plain", "application/json in UTF-8"),
+        ("POST", "/translate", "text/plain", "application/json or application/x-www-form-urlencoded or mul"),
+        ("POST", "/translate", "application/x-www-form-urlencoded; charset=latin-1", "application/json or"),
+        ("POST", "/translate", "multipart/form-data; boundary=b", None),
+        ("POST", "/v1/documents", "application/json", "application/octet-stream or multipart/form-data"),
+        ("POST", "/v1/documents", "application/octet-stream; charset=x", None),
+        ("POST", "/translate_file", "application/octet-stream", "multipart/form-data"),
+        ("POST", "/translate_file", "Multipart/Form-Data; boundary=b", None),
+        ("PATCH", "/v1/documents/1", "application/octet-stream", "application/json in UTF-8"),
+        ("GET", "/v1/models", "text/plain", None),
+        ("DELETE", "/v1/documents/1", "application/json; charset=UTF8", None),
+    ],
+)
+def test_what_each_path_reads(method: str, path: str, kind: str, told: str | None) -> None:
+    scope = {"method": method, "path": path}
+    for about in ({"content-length": "3"}, {"transfer-encoding": "chunked"}):
+        found = check_content_type(scope, Headers({**about, "content-type": kind}), None)  # type: ignore[arg-type]
+        assert (found is None) == (told is None)
+        assert found is None or found.status_code == 415
+        assert found is None or found.sentence.startswith(f"the content type must be {told}")
+    nothing = Headers({"content-length": "0", "content-type": kind})
+    assert check_content_type(scope, nothing, None) is None  # type: ignore[arg-type]

@@ -18,7 +18,13 @@ from tests.server.conftest import Running, serving
 from jumok.decoding.translator import Translator
 from jumok.server.app import build_app
 from jumok.server.gates.limits import Limits
-from jumok.server.gates.middleware import check_content_type, check_host, record
+from jumok.server.gates.middleware import (
+    BodyLimit,
+    HeaderChecks,
+    RequestId,
+    check_host,
+    record,
+)
 from jumok.server.metrics import Metrics
 from jumok.server.settings import ServerSettings
 
@@ -328,34 +334,46 @@ def test_headers_have_the_bytes_of_their_limit_with_what_separates_them() -> Non
     assert (found.status_code, found.headers) == (431, {"Connection": "close"})
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "kind", "told"),
-    [
-        ("POST", "/v1/translate", "text/plain", "application/json in UTF-8"),
-        ("POST", "/translate", "text/plain", "application/json or application/x-www-form-urlencoded or mul"),
-        ("POST", "/translate", "application/x-www-form-urlencoded; charset=latin-1", "application/json or"),
-        ("POST", "/translate", "multipart/form-data; boundary=b", None),
-        ("POST", "/v1/documents", "application/json", "application/octet-stream or multipart/form-data"),
-        ("POST", "/v1/documents", "application/octet-stream; charset=x", None),
-        ("POST", "/translate_file", "application/octet-stream", "multipart/form-data"),
-        ("POST", "/translate_file", "Multipart/Form-Data; boundary=b", None),
-        ("PATCH", "/v1/documents/1", "application/octet-stream", "application/json in UTF-8"),
-        ("GET", "/v1/models", "text/plain", None),
-        ("DELETE", "/v1/documents/1", "application/json; charset=UTF8", None),
-    ],
-)
-def test_what_each_path_reads(method: str, path: str, kind: str, told: str | None) -> None:
-    scope = {"method": method, "path": path}
-    for about in ({"content-length": "3"}, {"transfer-encoding": "chunked"}):
-        found = check_content_type(scope, Headers({**about, "content-type": kind}), None)  # type: ignore[arg-type]
-        assert (found is None) == (told is None)
-        assert found is None or found.status_code == 415
-        assert found is None or found.sentence.startswith(f"the content type must be {told}")
-    nothing = Headers({"content-length": "0", "content-type": kind})
-    assert check_content_type(scope, nothing, None) is None  # type: ignore[arg-type]
-
-
 def test_every_answer_tells_browsers_to_guess_nothing(client: httpx2.Client) -> None:
     for path in ("/health", "/v1/models/none", "/v1/models"):
         headers = client.get(path).headers
         assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+
+
+@pytest.mark.parametrize("gate", [RequestId, BodyLimit, HeaderChecks])
+def test_what_is_no_request_passes_every_gate(gate: Any) -> None:
+    """Such as the start of the server: it has no headers that could be looked at."""
+    passed = list[Any]()
+
+    async def app(*given: Any) -> None:
+        passed.append(given)
+
+    services: Any = SimpleNamespace(limits=Limits())
+    given = ({"type": "lifespan"}, object(), object())
+    asyncio.run(gate(app, services)(*given))
+    assert passed == [given]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "counts"), [("POST", "/v1/translate", (1, 1)), ("GET", "/v1/models", (1, 0))]
+)
+def test_a_request_counts_while_it_is_answered(
+    open_app: FastAPI, method: str, path: str, counts: tuple[int, int]
+) -> None:
+    services, seen = open_app.state.services, list[Any]()
+
+    async def app(scope: Any, *_: Any) -> None:
+        seen.append((services.running, services.asking, scope["state"]["services"] is services))
+        raise LookupError("crash")
+
+    sent = list[Any]()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "headers": [(b"x-request-id", b"r7")]}
+    asyncio.run(RequestId(app, services)(scope, None, send))  # type: ignore[arg-type]
+    assert seen == [(*counts, True)]
+    assert (services.running, services.asking) == (0, 0)
+    assert sent[0]["status"] == 500
+    assert (b"x-request-id", b"r7") in sent[0]["headers"]

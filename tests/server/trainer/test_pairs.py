@@ -1,13 +1,15 @@
 """Pairs that were pasted: what is wrong with them is what jumok check says of files."""
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import jumok
 from jumok.server.gates.problems import Problem
-from jumok.server.trainer.pairs import look_at, refuse_unreadable, sides, write_pairs
-from jumok.server.trainer.schema import PairsRequest
+from jumok.server.trainer.pairs import finding_out, look_at, refuse_unreadable, sides, write_pairs
+from jumok.server.trainer.schema import FindingOut, PairsOut, PairsRequest
 
 GOOD = "\n".join(f"ein Wort {n}\ta word {n}" for n in range(120))
 
@@ -92,3 +94,59 @@ def test_files_that_are_there_are_not_written_over(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError):
         write_pairs(tmp_path, "x", {"tsv": "c\td"})
     assert (tmp_path / "x.tsv").read_text() == "a\tb\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a\r\nb", "a\nb\n"),
+        ("a\n\n\n", "a\n"),
+        ("\n\r\n", ""),
+        ("", ""),
+        (" ", " \n"),
+        ("\na\rb", "\na\rb\n"),
+    ],
+)
+def test_files_end_with_one_line_break_and_have_no_other_kind(
+    tmp_path: Path, text: str, written: str
+) -> None:
+    one, two = write_pairs(tmp_path, "x", {"source.txt": text, "target.txt": "b"})
+    assert (one.name, two.name) == ("x.source.txt", "x.target.txt")
+    assert (one.read_bytes(), two.read_bytes()) == (written.encode(), b"b\n")
+
+
+def finding(kind: str, *lines: int, example: str = "", advice: str = "write b") -> FindingOut:
+    told = {"severity": "error", "title": kind.upper(), "advice": advice, "count": 1}
+    return FindingOut(kind=kind, lines=list(lines), example=example, **told)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("findings", "said"),
+    [
+        ([], "1 pairs are too few to learn from: two are the least"),
+        ([finding("copied", 3)], "1 pairs are too few to learn from: two are the least"),
+        ([finding("nul", 1234, 2, example="x:1234")], "NUL, line 1,234: x:1234"),
+        ([finding("copied", 1), finding("bad_row"), finding("nul", 1)], "BAD_ROW: write b"),
+    ],
+)
+def test_the_first_reason_that_stops_a_training_is_told(findings: list[FindingOut], said: str) -> None:
+    with pytest.raises(Problem, match="422") as refused:
+        refuse_unreadable(PairsOut(pairs=1, findings=findings, trainable=False))
+    assert refused.value.sentence == said
+    refuse_unreadable(PairsOut(pairs=2, findings=findings, trainable=True))
+
+
+def test_two_pairs_are_the_least_and_empty_columns_are_columns() -> None:
+    assert [look_at(PairsRequest(pairs=text)).trainable for text in ("a\tb\nc\td", "a\tb")] == [True, False]
+    assert sides(PairsRequest(source="", target="")) == {"source.txt": "", "target.txt": ""}
+    assert sides(PairsRequest(pairs="")) == {"tsv": ""}
+    for body in ({"pairs": "", "target": ""}, {"pairs": "", "source": ""}):
+        with pytest.raises(Problem, match="422") as refused:
+            sides(PairsRequest(**body))
+        assert refused.value.field == "pairs"
+
+
+def test_advice_for_a_command_line_is_left_out() -> None:
+    told = {"kind": "copied", "severity": "warning", "title": "t", "count": 2, "example": "e"}
+    found: Any = SimpleNamespace(**told, advice="look; use --x; or not", lines=(1, 5))
+    assert finding_out(found).model_dump() == {**told, "advice": "look; or not", "lines": [1, 5]}
