@@ -164,13 +164,14 @@ def test_an_example_is_short_and_says_where_the_partner_stands() -> None:
 
 
 def test_strangers_of_like_length_are_seven_places_away() -> None:
-    lengths = [3, 8, 1, 10, 5, 2, 7, 4, 9, 6]
-    order = ordered(range(1, 11), ["x" * length for length in lengths])
-    pairs = np.array([[n, n] for n in range(10)])
+    """Targets stand a line behind their sources here, and one has no source."""
+    lengths = [99, 3, 8, 1, 10, 5, 2, 7, 4, 9, 6]
+    order = ordered(range(1, 12), ["x" * length for length in lengths])
+    pairs = np.array([[n, n + 1] for n in range(10)])
     line = {length: n for n, length in enumerate(lengths)}
-    away = [[line[8], line[1]], [line[9], line[2]], [line[10], line[3]]]
+    away = [[line[8] - 1, line[1]], [line[9] - 1, line[2]], [line[10] - 1, line[3]]]
     for own, share in ((0.0, 0.0), (-1.0, 1.0)):
-        likeness = Told(lambda s, t, own=own: own if s == t else 0.0 if [s, t] in away else 9.0)
+        likeness = Told(lambda s, t, own=own: own if t == s + 1 else 0.0 if [s, t] in away else 9.0)
         assert order.unrelated(pairs, cast(Likeness, likeness)) == share
 
 

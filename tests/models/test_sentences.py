@@ -1,5 +1,7 @@
 """Sentences end to end: every token once, rectangles that can be undone, the order of time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -84,6 +86,28 @@ def test_a_target_sees_the_source_of_its_pair_whoever_says_so(sizes: list[tuple[
     assert not across[:M, N:].any()
     for one, own in ((target.own_spans, bare.own_spans), (target.causal_spans, bare.causal_spans)):
         assert torch.equal(span_mask(one)[:M, :M], span_mask(own))
+
+
+def test_who_reads_what_is_as_a_target_says() -> None:
+    """Not sentence by sentence, where it says so itself."""
+    source, target = Sentences.lay([[5, 6], [7]], CPU), Sentences.lay([[1], [2, 3]], CPU)
+    turned = replace(
+        target, reads=torch.tensor([[2, 0, 0], [3, 2, 2]]), readers=torch.tensor([[1, 1, 0], [3, 3, 1]])
+    )
+    assert span_mask(target.spans_over(source)).tolist() == [[True, True, False], *[[False, False, True]] * 2]
+    spans = turned.spans_over(source)
+    assert span_mask(spans).tolist() == [[False, False, True], *[[True, True, False]] * 2]
+    assert (spans.query_begin.tolist(), spans.query_end.tolist()) == ([1, 1, 0], [3, 3, 1])
+    assert spans.lengths is not None
+    assert [side.tolist() for side in spans.lengths] == [[1, 2], [2, 1]]
+    assert (spans.causal, source.own_spans.causal, source.causal_spans.causal) == (False, False, True)
+
+
+def test_other_tokens_stand_where_the_first_did() -> None:
+    laid = Sentences.lay([[5, 6], [7]], CPU)
+    other = laid.with_tokens(torch.tensor([8, 9, 4]))
+    assert (other.tokens.tolist(), other.longest, len(other)) == ([8, 9, 4], 2, 2)
+    assert torch.equal(other.range, laid.range)
 
 
 def test_lengths_are_unknown_inside_a_captured_step() -> None:

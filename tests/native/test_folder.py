@@ -138,6 +138,8 @@ GOOD = {
     ("change", "message"),
     [
         ({"schema": "x"}, "its schema is 'x', and this jumok reads jumok-certificate/1"),
+        ({"schema": "x" * 81}, f"its schema is '{'x' * 80}', and this"),
+        ({"format": "y" * 41, "type": "z" * 41}, f": it is for {'y' * 40} in {'z' * 40}"),
         ({"format": "ctranslate2"}, "it is for ctranslate2 in int8"),
         ({"type": "float32"}, "it is for native in float32"),
         ({"model_fingerprint": "f" * 64}, "made for the model ffffffffffff…, and this is 0123456789ab…"),

@@ -70,6 +70,7 @@ def entry(**changes: object) -> bytes:
     [
         (b"", "its header is cut short"),
         (b"12345678", "its header is cut short"),
+        (struct.pack("<Q", 3) + b"{}", "its header is cut short"),
         (struct.pack("<Q", 4) + b"abcd", "Expecting value"),
         (struct.pack("<Q", 2) + b"[]", "no readable tensors"),
         (entry(dtype="F4"), "'F4'"),
