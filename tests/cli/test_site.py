@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from jumok.checkpoint.bundled import EXAMPLES
-from jumok.cli.site import site
+from jumok.cli.site import one_file, site
 from jumok.errors import ConfigError, ModelError
 
 
@@ -51,3 +52,31 @@ def test_a_folder_is_needed() -> None:
 @pytest.mark.parametrize("word", ["WebAssembly", "whoever can open the page can copy them"])
 def test_help(word: str) -> None:
     assert word in " ".join(invoke("--help").output.split())
+
+
+def test_one_file_is_written_and_told_in_three_forms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    titles: list[str] = []
+
+    def page(models: Any, *, title: str) -> str:
+        titles.append(title)
+        return "é" * 600_000  # two bytes each
+
+    monkeypatch.setattr("jumok.site.one_file.one_page", page)
+    models: Any = {"small": None, "large": None}
+    file = tmp_path / "a.html"
+    one_file(models, file, as_json=False, quiet=False)
+    assert len(file.read_bytes()) == 1_200_000
+    assert titles == ["small · large · jumok"]
+    said = capsys.readouterr()
+    assert said.out == f"page       {file}\n"
+    assert said.err == "models     small · large     1.2 MB; open it in a browser\n"
+    one_file(models, file, as_json=False, quiet=True)
+    assert tuple(capsys.readouterr()) == (f"{file}\n", "")
+    one_file(models, file, as_json=True, quiet=True)
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"file": str(file), "models": ["small", "large"], "bytes": 1_200_000}
+    with pytest.raises(ConfigError, match=r"cannot write .*a\.html: No such file"):
+        one_file(models, tmp_path / "none" / "a.html", as_json=False, quiet=True)
+    assert len(titles) == 3  # refused before the work

@@ -4,20 +4,22 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
 
 from jumok.checkpoint.checkpoints import load_model
 from jumok.checkpoint.manifest import content_fingerprint, verify_folder
-from jumok.config import TextConfig
+from jumok.config import DataConfig, TextConfig
 from jumok.errors import ConfigError, ModelError
 from jumok.export.model import export_model
 from jumok.run.prepare import grown_tokenizers
 from jumok.run.start import (
     CURVE,
     START,
+    StartModel,
     check_source,
     grown_weights,
     inherited,
@@ -192,3 +194,27 @@ def test_tables_are_told_by_their_names() -> None:
         "target"
     }
     assert table_side("decoder.0.cross.output.linear.weight") == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ("runs/de-en", "de-en"),
+        ("runs/de-en/checkpoints/step-00000012", "de-en/step-00000012"),
+        ("demo/luong", "demo/luong"),
+        ("models/demo/", "demo"),
+    ],
+)
+def test_a_start_is_called_by_its_run_and_tells_what_it_descends_from(asked: str, name: str) -> None:
+    def descent(data: dict[str, str], **info: Any) -> list[dict[str, Any]]:
+        config = SimpleNamespace(data=DataConfig(**data))
+        return StartModel(asked, cast("Any", SimpleNamespace(info=info, config=config))).descent
+
+    here = {"name": name, "sha256": "ab"}
+    assert descent({}, fingerprint="ab", score=None) == [here]
+    before = [{"name": "first"}]
+    info: dict[str, Any] = {"fingerprint": "ab", "step": 0, "metric": "bleu", "score": 1.5, "best": True}
+    found = descent({"name": "dates", "source": "x/a.de", "target": "y/a.en"}, **info, descends_from=before)
+    about = {"step": 0, "metric": "bleu", "score": 1.5, "data": "dates + a.de + a.en"}
+    assert found == [here | about, *before]
+    assert descent({}, fingerprint="ab", descends_from="not a list") == [here]
