@@ -12,7 +12,7 @@ from jumok.export.kept_rows import KeptRows, kept_rows, same_row, saved_rows, tr
 from jumok.models.build import build_model
 from jumok.text.foreign import ForeignTokenizer
 from jumok.text.foreign_form import ForeignForm, TextCut
-from jumok.text.tokenizer import BOS, EOS, PAD, Tokenizers
+from jumok.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizers
 
 PIECES = ("\u2581a", "b", "c")
 
@@ -93,3 +93,25 @@ def test_the_trimmed_model_has_their_rows_and_no_bias_that_adds_nothing() -> Non
     wanted = loaded.model.state_dict()["target_embedding.weight"][[1, 2, 3, 260, 261, 262, 263]]
     assert torch.equal(model.head, wanted)
     assert same_row(wanted, [1, 2]) is None
+
+
+def test_ids_of_programs_that_lack_some_of_ours() -> None:
+    """Without `<pad>` the end pads; what stayed behind is unknown, or the end where nothing is."""
+    bare = KeptRows((EOS, 300, 400), 2)
+    assert bare.special == {"bos_token_id": 2, "pad_token_id": 0, "eos_token_id": 0}
+    assert bare.theirs == {EOS: 0, 300: 1, 400: 2}
+    assert bare.away([400, 301, EOS]) == [2, 0, 0]
+    known = KeptRows((UNK, BOS, PAD, EOS), 1)
+    assert known.special == {"bos_token_id": 1, "pad_token_id": 2, "eos_token_id": 3}
+    assert known.away([301]) == [0]
+    assert known.back([3, 0]) == [EOS, UNK]
+
+
+def test_rows_are_saved_only_where_they_are_others(tmp_path: Path) -> None:
+    for n, kept in enumerate((KeptRows((0, 1, 2), 1), KeptRows((0, 2, 1), BOS))):
+        (tmp_path / str(n)).mkdir()
+        kept.save(tmp_path / str(n))
+        assert saved_rows(tmp_path / str(n), 3) == kept
+    (tmp_path / "same").mkdir()
+    KeptRows((0, 1, 2), BOS).save(tmp_path / "same")
+    assert not list((tmp_path / "same").iterdir())

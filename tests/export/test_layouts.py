@@ -2,6 +2,7 @@
 test_huggingface.py."""
 
 from math import sqrt
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from jumok.config import DataConfig, DecodingConfig, RunConfig, TransformerConfi
 from jumok.export.layouts import layout_of, layout_weights, projections, queries_keys_values, table_rows
 from jumok.models.build import build_model
 
-SMALL = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 1}
+SMALL: dict[str, Any] = {"width": 8, "heads": 2, "feedforward": 12, "encoder_layers": 1, "decoder_layers": 1}
 
 
 def weights_of(**settings: object) -> tuple[dict, dict]:
@@ -104,11 +105,11 @@ def test_every_side_has_its_own_norms_and_tables() -> None:
 
 
 def test_which_layout_has_which_norms_and_positions() -> None:
-    def name(**settings: object) -> str | None:
+    def name(**settings: Any) -> str | None:
         found = layout_of(TransformerConfig(**(SMALL | settings)))
-        return found and f"{found.type} {found.architecture} {found.waves} {found.offset}"
+        return None if found is None else f"{found.type} {found.architecture} {found.waves} {found.offset}"
 
-    learned = {"positions": "learned", "max_positions": 7}
+    learned: dict[str, Any] = {"positions": "learned", "max_positions": 7}
     assert name() == "marian MarianMTModel True 0"
     assert name(norm="pre") == "pegasus PegasusForConditionalGeneration True 0"
     assert name(norm="pre", **learned) == "blenderbot BlenderbotForConditionalGeneration False 0"
@@ -116,7 +117,7 @@ def test_which_layout_has_which_norms_and_positions() -> None:
     assert name(norm="pre", embedding_norm=True, **learned) == "mbart MBartForConditionalGeneration False 2"
     assert name(**learned) is None
     assert name(embedding_norm=True) is None
-    t5 = {"positions": "relative", "norm": "pre", "rms_norm": True}
+    t5: dict[str, Any] = {"positions": "relative", "norm": "pre", "rms_norm": True}
     assert name(**t5) == "t5 T5ForConditionalGeneration False 0"
     for other in ({"norm": "post"}, {"rms_norm": False}, {"embedding_norm": True}):
         assert name(**(t5 | other)) is None
@@ -125,7 +126,7 @@ def test_which_layout_has_which_norms_and_positions() -> None:
 def test_a_table_has_rows_for_what_is_read_and_what_is_written() -> None:
     """Each with one more, for the end or the start; a learned one as many as it has."""
 
-    def config(longest: int, written: int, **settings: object) -> RunConfig:
+    def config(longest: int, written: int, **settings: Any) -> RunConfig:
         model = TransformerConfig(**(SMALL | settings))
         return RunConfig(
             model=model, data=DataConfig(max_length=longest), decoding=DecodingConfig(max_len=written)

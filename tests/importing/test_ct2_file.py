@@ -60,3 +60,51 @@ def test_numbers_of_another_type_are_refused(tmp_path: Path) -> None:
         (tmp_path / "model.bin").write_bytes(head + name + struct.pack("<BIBI", 1, 2, kind, 4) + bytes(4))
         with pytest.raises(ModelError, match=said):
             read_variables(tmp_path / "model.bin")
+
+
+def texts(*names: str) -> bytes:
+    return b"".join(struct.pack("<H", len(name) + 1) + name.encode() + b"\0" for name in names)
+
+
+def test_a_file_word_by_word(tmp_path: Path) -> None:
+    """Two variables, a matrix of codes and its scale of each row, and another name of both."""
+    path, codes = tmp_path / "model.bin", np.array([[4, -8, 2], [6, 3, 0]], np.int8)
+    for version in (4, 5, 6):
+        path.write_bytes(
+            struct.pack("<I", version) + texts("TransformerSpec") + struct.pack("<II", 7, 2)
+            + texts("w") + struct.pack("<BIIBI", 2, 2, 3, 1, 6) + codes.tobytes()
+            + texts("w_scale") + struct.pack("<BIBI", 1, 2, 0, 8) + np.array([2, 3], "<f4").tobytes()
+            + struct.pack("<I", 1) + texts("alias", "w")
+        )  # fmt: skip
+        name, found = read_variables(path)
+        assert name == "TransformerSpec"
+        assert found.keys() == {"w", "w_scale", "alias", "alias_scale"}
+        assert found["alias"] == found["w"]
+        made = dequantised(found["w"], found["alias_scale"])
+        assert made.shape == (2, 3)
+        assert made.make().tolist() == [[2, -4, 1], [2, 1, 0]]
+        assert dequantised(found["w"], None).make().tolist() == codes.tolist()
+
+
+def test_what_a_file_cannot_have_is_refused(tmp_path: Path) -> None:
+    path, head = tmp_path / "model.bin", struct.pack("<I", 6) + texts("Spec") + struct.pack("<I", 1)
+    whole = texts("w") + struct.pack("<BIBI", 1, 2, 0, 8) + bytes(8)
+    for body, said in (
+        (struct.pack("<I", 100_001), "it speaks of 100,001 variables"),
+        (struct.pack("<I", 1) + whole + struct.pack("<I", 100_001), "it speaks of 100,001 variables"),
+        (struct.pack("<I", 100_000), "it ends too early or is no CTranslate2 model"),
+        (struct.pack("<I", 1) + whole[:-1], "w has 7 of 8 bytes"),
+        (struct.pack("<I", 1) + whole[:-12] + struct.pack("<I", 4) + bytes(8), "w has 4 of 8 bytes"),
+        (
+            struct.pack("<I", 1) + whole + struct.pack("<I", 1) + texts("a", "gone"),
+            "CTranslate2 model .'gone'",
+        ),
+        (struct.pack("<IH", 1, 2) + b"ww", "model .a name has no end"),
+    ):
+        path.write_bytes(head + body)
+        with pytest.raises(ModelError, match=said):
+            read_variables(path)
+    for version in (3, 7):
+        path.write_bytes(struct.pack("<I", version) + bytes(50))
+        with pytest.raises(ModelError, match=f"it has binary version {version}, and 4 to 6 are read"):
+            read_variables(path)

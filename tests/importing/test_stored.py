@@ -22,6 +22,7 @@ def test_what_is_made_of_tensors_is_what_numpy_makes() -> None:
     assert np.array_equal(stack([made, zeros(2, 3)]).make(), [*table, [0, 0, 0], [0, 0, 0]])
     assert np.array_equal(made.part(1, 3).make(), table[1:3])
     for one in (
+        made.columns(np.array([2, 0])),
         made.rows(np.array([1, -1])),
         made.turned(),
         made.part(1, 3),
