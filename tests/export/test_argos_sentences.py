@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from jumok.export.argos_sentences import splitter_bytes
+from jumok.export.argos_sentences import Pattern, kernel, known, splitter_bytes, words
 from jumok.text.sentences import lay_out
 
 TEXTS = {
@@ -57,3 +57,61 @@ def test_it_says_what_the_reader_asks_for() -> None:
 
 def test_the_file_is_the_same_each_time() -> None:
     assert splitter_bytes("de") == splitter_bytes("de-AT")
+
+
+def test_a_kernel_finds_its_pattern_alone() -> None:
+    """1 where all that must stand there does and nothing that must not; at most 0 elsewhere."""
+    place = {"dot": 0, "digit": 1, "letter": 2}
+    pattern = Pattern(((0, "dot"), (-1, "digit")), ((1, "letter"),))
+    weights, bias = kernel([pattern], place)
+    assert weights.shape == (1, 3, 25)
+    assert bias.tolist() == [-1]
+    assert {
+        (int(c), int(n) - 12): weights[0, c, n] for c, n in zip(*np.nonzero(weights[0]), strict=True)
+    } == {
+        (0, 0): 1,
+        (1, -1): 1,
+        (2, 1): -2,
+    }
+
+
+def test_abbreviations_are_patterns_of_their_letters_before_the_dot() -> None:
+    [one, spaced] = words(["z.b"])
+    before = (-4, "letter"), (-4, "digit")
+    assert one == Pattern(((0, "dot"), (-3, "z"), (-2, "dot"), (-1, "b")), before)
+    assert spaced.yes == ((0, "dot"), (-4, "z"), (-3, "dot"), (-2, "space"), (-1, "b"))
+    assert spaced.no == ((-5, "letter"), (-5, "digit"))
+    assert [len(one.yes) for one in words(["b" * 11, "a", "c" * 12])] == [2, 12]  # what can be seen, in order
+
+
+def test_letters_are_latin_greek_cyrillic_and_arabic() -> None:
+    for letter in "AzÀűɏͰΩяԯؠي":
+        assert known(letter), letter
+    for other in ("ɐ", "԰", "ͯ", "ً", "가", "あ", "1", "-", "@"):
+        assert not known(other), other
+    assert known("z. b")
+
+
+def test_its_names_sizes_and_settings() -> None:
+    session = onnxruntime.InferenceSession(splitter_bytes("de-AT"))
+    assert [(one.name, one.type, one.shape) for one in session.get_inputs()] == [
+        ("units", "tensor(int64)", ["batch", "length"]),
+        ("features", "tensor(float)", ["batch", "length", "features"]),
+    ]
+    [found] = session.get_outputs()
+    assert (found.name, found.type, found.shape) == ("classes", "tensor(float)", ["batch", "length", 3])
+    about = session.get_modelmeta().custom_metadata_map
+    assert about["lang_code"] == "de"
+    assert json.loads(about["config"]) == {
+        "skip_newline": False,
+        "max_seqlen": 1000,
+        "batch_size": 8,
+        "feat_funcs": [],
+    }
+    vocabulary = json.loads(about["vocab"])
+    units = vocabulary.pop("_id2unit")
+    assert vocabulary.pop("_unit2id") == {unit: n for n, unit in enumerate(units)}
+    assert vocabulary == {"lang": "", "idx": 0, "cutoff": 0, "lower": False}
+    assert units[2:] == sorted(set(units[2:]))
+    nameless = onnxruntime.InferenceSession(splitter_bytes(""))
+    assert nameless.get_modelmeta().custom_metadata_map["lang_code"] == "en"
