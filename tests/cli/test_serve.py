@@ -29,15 +29,18 @@ from jumok.cli.serve import (
     bundled_models,
     bundled_runs,
     examples_for,
+    greet,
     import_for_good,
     listen_near,
     name_models,
     record_of,
+    samples_of,
 )
 from jumok.decoding.translator import Translator
 from jumok.errors import ConfigError
 from jumok.server.gates.limits import Limits
 from jumok.server.settings import ServerSettings
+from jumok.training.log import JsonLines
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]
@@ -429,3 +432,31 @@ def test_a_small_test_set_is_offered_whole(tmp_path: Path, monkeypatch: pytest.M
         corpus = SimpleNamespace(pairs=partial(zip, map(str, range(count)), range(count)))
         monkeypatch.setattr("jumok.data.builtin.builtin_corpus", lambda *_, corpus=corpus: corpus)
         assert examples_for(model, tmp_path) == tuple(map(str, places))
+
+
+def test_the_greeting_in_its_three_forms(capsys: Captured) -> None:
+    address, engines = "http://127.0.0.1:7/", {"a": "native int8", "b": "torch", "c": "native int8"}
+    greet(address, engines, 1.25449, as_json=False, quiet=False)
+    said = capsys.readouterr()
+    assert said.out == f"explorer   {address}\n"
+    assert said.err.splitlines() == [
+        "translate  POST /translate (LibreTranslate form) · POST /v1/translate · docs /docs",
+        "engine     native int8 · torch",
+        "models     a · b · c     ready in 1.3 s      Ctrl-C to stop",
+    ]
+    greet(address, engines, 1.25449, as_json=False, quiet=True)
+    assert tuple(capsys.readouterr()) == (f"{address}\n", "")
+    greet(address, engines, 1.25449, as_json=True, quiet=True)
+    said = capsys.readouterr()
+    told = {"address": address, "models": ["a", "b", "c"], "engines": engines, "ready_s": 1.254}
+    assert (json.loads(said.out), said.err) == (told, "")
+
+
+def test_the_first_samples_of_a_run_are_examples(tmp_path: Path) -> None:
+    lines = JsonLines(tmp_path / "samples.jsonl")
+    for first in (0, 100):
+        lines({"type": "samples", "samples": [{"src": f"text {n}"} for n in range(first, first + 50)]})
+    lines.close()
+    found = samples_of(tmp_path)
+    assert len(found) == module.EXAMPLE_TEXTS < 50
+    assert found[:2] == ("text 0", "text 1")
