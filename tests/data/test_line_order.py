@@ -1,6 +1,7 @@
 """What the order of lines shows, step by step, where a likeness says what it is told to say."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -73,9 +74,13 @@ def test_a_shift_is_as_clear_as_its_partners_are_better_than_strangers(
     assert ordered(range(1, 52)).clearness(2) == 0.0  # 49 are too few
 
 
+def own_but_for_line_31(worst: float, source: int, target: int) -> float:
+    return worst if source == target == 30 else 1.0
+
+
 def test_other_shifts_are_looked_at_where_twenty_lines_fit_no_better_than_by_chance() -> None:
     for worst, columns in ((-18.9, [5]), (-19.0, [3, 4, 5, 6, 7])):
-        one = Told(lambda s, t, worst=worst: 1.0 if s != t else worst if s == 30 else 1.0)
+        one = Told(partial(own_but_for_line_31, worst))
         found = ordered([*range(1, 61)]).scores(cast(Likeness, one))
         assert found.shape == (60, 12)
         assert [n for n in range(3, 8) if found[:, n].any()] == columns
@@ -169,9 +174,10 @@ def test_strangers_of_like_length_are_seven_places_away() -> None:
     order = ordered(range(1, 12), ["x" * length for length in lengths])
     pairs = np.array([[n, n + 1] for n in range(10)])
     line = {length: n for n, length in enumerate(lengths)}
-    away = [[line[8] - 1, line[1]], [line[9] - 1, line[2]], [line[10] - 1, line[3]]]
+    away = [(line[8] - 1, line[1]), (line[9] - 1, line[2]), (line[10] - 1, line[3])]
     for own, share in ((0.0, 0.0), (-1.0, 1.0)):
-        likeness = Told(lambda s, t, own=own: own if t == s + 1 else 0.0 if [s, t] in away else 9.0)
+        worth = {(n, n + 1): own for n in range(10)} | dict.fromkeys(away, 0.0)
+        likeness = Told(lambda s, t, known=worth: known.get((s, t), 9.0))  # type: ignore[misc]
         assert order.unrelated(pairs, cast(Likeness, likeness)) == share
 
 

@@ -9,7 +9,7 @@ from tests.data.pairs import PairsCorpus
 from tests.data.pictures import write_pictures
 
 from jumok.data import reader as module
-from jumok.data.alignment import Alignment, Span, Stretch
+from jumok.data.alignment import Alignment, PairSample, Span, Stretch
 from jumok.data.corpus import open_corpus
 from jumok.data.findings import Finding
 from jumok.data.pictures import with_pictures
@@ -114,8 +114,13 @@ def test_what_the_order_of_lines_shows_is_said_in_words(alignment: Alignment, fo
 def test_four_places_at_most_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     doubtful: list[Span] = [(n, n) for n in range(1, 7)]
     asked: list[tuple[Span, ...]] = []
-    monkeypatch.setattr(module.PairSample, "doubtful", lambda *_: doubtful)
-    monkeypatch.setattr(module, "judge", lambda sample: asked.append(sample.spans) or Alignment())
+    monkeypatch.setattr(PairSample, "doubtful", lambda *_: doubtful)
+
+    def judge(sample: PairSample) -> Alignment:
+        asked.append(sample.spans)
+        return Alignment()
+
+    monkeypatch.setattr(module, "judge", judge)
     assert survey(TEN).alignment == Alignment()
     assert asked == [(), tuple(doubtful[:4])]
 

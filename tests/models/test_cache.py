@@ -1,11 +1,12 @@
 """The cache behaves as a value, whatever shares its buffer."""
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from jumok.models.cache import ROOM, KeyValues
+from jumok.models.cache import ROOM, Buffers, KeyValues, earliest_at_zero
 
 
 def fresh(batch: int = 2) -> KeyValues:
@@ -115,3 +116,53 @@ def test_room_goes_with_the_rows_that_needed_it() -> None:
     both = long.join(short)
     assert held(both.select(torch.tensor([1]), skip=98)) == [7.0, 8.0]
     assert both.select(torch.tensor([1]), skip=98).buffer.keys.shape[2] == ROOM
+
+
+@pytest.mark.parametrize(
+    ("begin", "moved", "taken"),
+    [
+        (None, None, 0),
+        ([], None, 0),
+        ([0, 0], None, 0),
+        ([3, 3], None, 3),
+        ([5, 2, 3], [3, 0, 1], 2),
+        ([0, 4], [0, 4], 0),
+    ],
+)
+def test_the_earliest_row_begins_at_zero(
+    begin: list[int] | None, moved: list[int] | None, taken: int
+) -> None:
+    found, low = earliest_at_zero(None if begin is None else torch.tensor(begin))
+    assert (None if found is None else found.tolist(), low) == (moved, taken)
+
+
+def test_beams_that_change_their_order_change_their_past() -> None:
+    """Of one sentence with three beams, which write at place 1 what came of beams 2, 0 and 0."""
+    ancestors = torch.tensor([[[0, -1, -1], [1, -1, -1], [2, -1, -1]]], dtype=torch.int8)
+    nothing = torch.zeros(1, 1, 1, 9, 1)
+    buffers = Buffers(nothing, nothing.clone(), nothing, nothing, torch.ones(1), ancestors)
+    buffers.reorder(torch.tensor([[2, 0, 0]]), torch.tensor([1]))
+    assert ancestors.tolist() == [[[2, 2, -1], [0, 0, -1], [0, 0, -1]]]
+    buffers.reorder(torch.tensor([[1, 1, 0]]), torch.tensor([2]))
+    assert ancestors.tolist() == [[[0, 0, 1], [0, 0, 1], [2, 2, 0]]]
+
+
+def test_sentences_that_are_kept_move_to_the_front_as_far_as_they_were_written() -> None:
+    keys = torch.arange(12.0).reshape(3, 1, 1, 4, 1)  # two places of two beams
+    rows = torch.arange(3.0)
+    buffers = Buffers(
+        keys,
+        -keys,
+        rows.reshape(3, 1, 1, 1, 1).clone(),
+        -rows.reshape(3, 1, 1, 1, 1),
+        rows.clone(),
+        torch.arange(12).reshape(3, 2, 2),
+    )
+    buffers.keep(torch.tensor([2, 1]), places=1)
+    first = buffers.first(2)
+    assert first.keys.flatten().tolist() == [8, 9, 2, 3, 4, 5, 6, 7]
+    assert first.values[:, 0, 0, :2, 0].tolist() == [[-8, -9], [-4, -5]]
+    assert first.source_lengths.tolist() == first.source_keys.flatten().tolist() == [2, 1]
+    assert first.source_values.flatten().tolist() == [-2, -1]
+    assert first.ancestors.flatten().tolist() == [8, 9, 10, 11, 4, 5, 6, 7]
+    assert first.keys.data_ptr() == keys.data_ptr()

@@ -1,6 +1,7 @@
 """What crosses to the C library when someone looks into a model or changes it, worked out without it."""
 
 import ctypes
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,7 +97,7 @@ def test_shapes_of_what_is_kept() -> None:
     assert stage_shapes(LUONG, "cross", 3, 6, 4, ("q",)) == {"q": ((1, 6, 8), (1, 4, 8))}
 
 
-def numbers(address: int, kind: type, count: int) -> list[float]:
+def numbers(address: int, kind: Any, count: int) -> list[float]:
     return list((kind * count).from_address(address))
 
 

@@ -166,7 +166,7 @@ def test_an_answer_aligns_with_the_only_word_that_is_no_tag() -> None:
 def test_what_a_search_is_told_of_the_settings() -> None:
     def told(options: SearchOptions) -> dict[str, float]:
         asked = c_options(options, 3)
-        return {name: getattr(asked, name) for name, _ in asked._fields_ if getattr(asked, name)}
+        return {name: getattr(asked, name) for name, *_ in asked._fields_ if getattr(asked, name)}
 
     usual = {"beam": 5, "n_best": 1, "keep": 5, "threads": 3, "length_penalty": 1.0}
     assert told(SearchOptions()) == usual

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.native.making import CONFIGS, VOCABULARY, make
 
-from jumok.architectures import LuongConfig, TransformerConfig
+from jumok.architectures import LuongConfig, ModelConfig, TransformerConfig
 from jumok.errors import ModelError
 from jumok.native.library import available
 from jumok.native.weights import (
@@ -188,7 +188,7 @@ def test_as_many_layers_as_tensors_are_believed() -> None:
         pack_weights(more, arrays, shared=True)
 
 
-PARTS = {
+PARTS: dict[str, tuple[ModelConfig, str]] = {
     "small": (
         TransformerConfig(width=4, heads=2, feedforward=6, encoder_layers=1, decoder_layers=1),
         """target_embedding 9 4 | source_embedding 8 4 | output 9 4

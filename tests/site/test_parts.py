@@ -17,6 +17,7 @@ from jumok.errors import ConfigError, RunError
 from jumok.site import folder as module
 from jumok.site.folder import (
     cannot_run,
+    engine_files,
     hashed,
     index,
     model_files,
@@ -72,6 +73,13 @@ def test_whatever_changes_in_a_site_is_another_version() -> None:
 
 def own_version(files: dict[str, bytes]) -> str:
     return sha256(b"".join(sha256(files[name]).digest() for name in sorted(files))).hexdigest()[:16]
+
+
+def test_the_fast_engine_comes_first() -> None:
+    names = [re.sub("-[0-9a-f]{10}", "", name) for name in engine_files()]
+    assert names == ["engine-simd.wasm.gz", "engine.wasm.gz"]
+    for name, content in engine_files().items():
+        assert sha256(content).hexdigest()[:10] in name
 
 
 def test_words_are_packed_alike_each_time_and_what_needs_a_server_stays_away(
