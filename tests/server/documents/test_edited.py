@@ -96,6 +96,9 @@ def test_an_unchanged_text_is_unchanged(before: MarkedText) -> None:
         ("ab", "", [0, 0, 0]),
         ("", "ab", [2]),
         ("a, b", "a; b", [0, 1, 2, 3, 4]),
+        ("x bb c", "x yyyy c", [0, 1, 2, 4, 6, 7, 8]),
+        ("x bb c d", "y bb c d", [0, 1, 2, 3, 4, 5, 6, 7, 8]),
+        ("xx bb c d", "y b cc d", [0, 0, 1, 2, 2, 3, 4, 6, 7, 8]),
         ("one two one", "one one", [0, 1, 2, 3, 4, 4, 4, 4, 4, 5, 6, 7]),
     ],
 )

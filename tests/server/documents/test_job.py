@@ -204,7 +204,7 @@ def test_blocks_follow_the_pace_of_the_model_while_others_ask(
 def test_a_job_tells_whether_it_has_ended_and_how_large_it_is(job: DocumentJob) -> None:
     ended = dict[str, bool]()
     for status in ("waiting", "running", "done", "failed"):
-        job.status = status  # type: ignore[assignment]
+        job.status = status
         ended[status] = job.ended
     assert ended == {"waiting": False, "running": False, "done": True, "failed": True}
     files = [path.stat().st_size for path in job.folder.iterdir()]

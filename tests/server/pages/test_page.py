@@ -1,14 +1,16 @@
 """The page: every screen is the same document, every file comes from memory, every header is strict."""
 
 import gzip
+import hashlib
 from pathlib import Path
 
 import httpx2
 import pytest
+from starlette.requests import Request
 from tests.server.conftest import PAGE, Running, Serve
 
 from jumok.decoding.translator import Translator
-from jumok.server.pages.page import POLICY, SCREENS, read_static
+from jumok.server.pages.page import POLICY, SCREENS, read_static, static_file
 
 PATHS = [path.replace("{trace}", "0123abcd").replace("{chapter}", "attention") for path in SCREENS]
 PATHS = [path.replace("{run}", "demo~rnn").replace("{report}", "x") for path in PATHS]
@@ -116,3 +118,55 @@ def test_a_page_that_was_not_built_says_how(tmp_path: Path) -> None:
     found = read_static(tmp_path / "none")["index.html"]
     assert b"npm run build" in found.content
     assert gzip.decompress(found.packed) == found.content
+
+
+def asking(**headers: str) -> Request:
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return Request({"type": "http", "headers": named})
+
+
+def test_a_file_with_all_that_goes_along() -> None:
+    content = b"b { color: red }" * 9
+    etag = hashlib.sha256(content).hexdigest()[:32]
+    strict = {
+        "content-security-policy": POLICY,
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "vary": "Accept-Encoding",
+    }
+    file = static_file("a-1.css", content)
+    packed, plain = file.answer(asking(accept_encoding="br, gzip")), file.answer(asking())
+    assert plain.body == gzip.decompress(packed.body) == content
+    assert dict(packed.headers) == {
+        **strict,
+        "etag": f'"{etag}-gzip"',
+        "cache-control": "public, max-age=31536000, immutable",
+        "content-encoding": "gzip",
+        "content-length": str(len(packed.body)),
+        "content-type": "text/css; charset=utf-8",
+    }
+    assert (plain.headers["etag"], "content-encoding" in plain.headers) == (f'"{etag}"', False)
+    again = file.answer(asking(if_none_match=f'"{etag}"'))
+    assert (again.status_code, again.body, again.headers["etag"]) == (304, b"", f'"{etag}"')
+    assert file.answer(asking(if_none_match=f'"{etag}"', accept_encoding="gzip")).status_code == 200
+    assert static_file("a-1.css", content).packed == file.packed  # whenever it is packed
+
+
+def test_a_file_that_packing_makes_larger_is_sent_as_it_is() -> None:
+    answer = static_file("a.bin", b"short").answer(asking(accept_encoding="gzip"))
+    assert answer.body == b"short"
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["cache-control"] == "no-cache"
+    assert "content-encoding" not in answer.headers
+
+
+def test_files_are_named_by_their_path_and_a_page_that_was_not_built_says_so(tmp_path: Path) -> None:
+    assert list(read_static(tmp_path / "none")) == ["index.html"]
+    (tmp_path / "fonts").mkdir()
+    (tmp_path / "fonts" / "x.woff2").write_bytes(b"font")
+    found = read_static(tmp_path)
+    assert list(found) == ["index.html", "fonts/x.woff2"]
+    assert b"npm ci && npm run build" in found["index.html"].content
+    assert found["fonts/x.woff2"].kind == "font/woff2"
+    (tmp_path / "index.html").write_bytes(b"page")
+    assert read_static(tmp_path)["index.html"].content == b"page"

@@ -295,7 +295,7 @@ def test_all_that_is_told_of_a_run(tmp_path: Path) -> None:
 
 def test_curves_have_at_least_four_points_and_those_that_are_not_there_none(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [{"type": "train", "step": n, "loss": n % 5, "elapsed_s": n} for n in range(9)])
-    empty = {"step": [], "elapsed_s": [], "value": []}
+    empty: dict[str, list[Any]] = {"step": [], "elapsed_s": [], "value": []}
     found = find(Runs(tmp_path), "a").series(["train.loss", "loss", "train.loss", "train.x", "test.loss"], 1)
     assert list(found) == ["train.loss", "loss", "train.x", "test.loss"]
     assert found["loss"] == found["train.x"] == found["test.loss"] == empty

@@ -70,3 +70,34 @@ def test_a_full_folder_or_disk_is_a_line_in_the_log(
     assert len(list(tmp_path.iterdir())) == 1
     TraceFolder(tmp_path, most=101).save(trace)
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_is_kept_is_counted_until_the_folder_is_full(
+    tmp_path: Path, tiny_models: dict[str, Translator], trace: Trace, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = make_trace(tiny_models["transformer"], "a man", target="a")
+    size = trace.save(tmp_path / "size", heads=()).stat().st_size
+    kept = {}
+    for room in (size, size + 1):  # it is full when there is no room for another byte
+        (tmp_path / str(room)).mkdir()
+        folder = TraceFolder(tmp_path / str(room), most=room)
+        folder.save(trace)
+        folder.save(other)
+        kept[room] = folder.open(other.id) is not None
+    assert kept == {size: False, size + 1: True}
+    assert f"no more traces are kept: they take {size:,} bytes" in caplog.text
+
+
+def test_a_file_that_is_larger_than_any_trace_is_not_read(
+    tmp_path: Path, trace: Trace, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = TraceFolder(tmp_path)
+    folder.save(trace)
+    size = (tmp_path / f"{trace.id}.trace").stat().st_size
+    monkeypatch.setattr("jumok.server.traces.folder.LARGEST", size)
+    assert folder.open(trace.id) is not None
+    monkeypatch.setattr("jumok.server.traces.folder.LARGEST", size - 1)
+    assert folder.open(trace.id) is None
+    assert (
+        f"the kept trace {trace.id} cannot be read: the file has more than {size - 1:,} bytes" in caplog.text
+    )
