@@ -239,6 +239,9 @@ def test_lines_in_doubt_are_those_between_told_once() -> None:
     both = Alignment((Stretch(1, 2, 1), Stretch(4, 5, 2), Stretch(9, 9, 3)))
     assert sample.doubtful(both) == [(3, 3), (6, 8)]
     assert sample.doubtful(Alignment((Stretch(2, 2, 1), Stretch(9, 9, None)))) == [(3, 3), (6, 8)]
+    ends = PairSample()
+    ends.add([1, 4], ["a"] * 2, ["b"] * 2)
+    assert ends.doubtful(Alignment((Stretch(1, 1, 1),))) == [(2, 3)]
 
 
 def test_every_thirty_second_block_of_a_long_corpus_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,6 +128,26 @@ def test_strangers_are_not_sought_among_the_lines_of_a_stretch() -> None:
     assert found.example == "s111 ↔ t (line 109)"
 
 
+@pytest.mark.parametrize(
+    ("lines", "alike", "share", "told"),
+    [
+        (1_000, 0.84, 0.6, 0.0),
+        (1_000, 0.85, 0.6, 0.85),
+        (1_000, 0.85, 0.9, 0.9),
+        (999, 1.0, 0.9, 0.0),
+    ],
+)
+def test_where_the_picture_is_not_clear_nearly_all_of_many_must_be_strangers(
+    monkeypatch: pytest.MonkeyPatch, lines: int, alike: float, share: float, told: float
+) -> None:
+    """Neither strangers nor partners are sure here; 0.85 of a thousand pairs are nearly all."""
+    monkeypatch.setattr(LineOrder, "strangers", lambda *_: (share, 0.1, (3,)))
+    monkeypatch.setattr(LineOrder, "unrelated", lambda *_: alike)
+    mixed = [f"{n * 7 % 10}" for n in range(lines)]
+    found = ordered(range(1, lines + 1), mixed, mixed).verdict(np.full(lines, module.REACH), fits())
+    assert found == Alignment((), told, (3,) if told else ())
+
+
 def test_fewer_than_a_hundred_pairs_have_no_strangers() -> None:
     states = np.array([module.REACH] * 99 + [module.NONE] * 101)
     assert ordered(range(1, 201)).verdict(states, fits(*range(50))).strangers == 0.0

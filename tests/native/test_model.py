@@ -11,10 +11,11 @@ from jumok.config import DecodingConfig
 from jumok.decoding.aligned import align_answers
 from jumok.decoding.batched import score_targets, search
 from jumok.decoding.jobs import Job
+from jumok.edits import AttentionEdit, Edits
 from jumok.errors import ConfigError, ModelError, RunError
-from jumok.native.library import NO_KEY, NO_MEMORY, PAST_TABLE, STOPPED, available, library
+from jumok.native.library import BAD_ARGUMENT, NO_KEY, NO_MEMORY, PAST_TABLE, STOPPED, available, library
 from jumok.native.model import NativeModel, SearchArrays, SearchOptions, c_options, check_sizes, unpacked
-from jumok.native.record import NOTHING
+from jumok.native.record import NOTHING, Probe
 from jumok.native.weights import PackedWeights, pack_weights
 
 pytestmark = pytest.mark.skipif(not available(), reason="the C library was not built")
@@ -229,6 +230,25 @@ def test_a_code_that_cannot_be_is_told(code: int) -> None:
     model.config = CONFIGS["rnn"]
     with pytest.raises(RuntimeError, match=f"^the native engine gave code {code}, which has no meaning$"):
         model._check(code, 0, [(260,)], NOTHING)
+
+
+def test_edits_are_blamed_for_queries_without_a_key_alone() -> None:
+    model = NativeModel.__new__(NativeModel)
+    looker = Probe(Edits({("cross", 0): AttentionEdit(cut=((0, 1, 0), (0, 1, 1)))}))
+    with pytest.raises(ValueError, match="^every key of head 0, query 1 is cut: a query needs one"):
+        model._check(NO_KEY, 0, [(260,)], looker)
+    with pytest.raises(ValueError, match="^the native engine cannot search sentence 0: an id or a length"):
+        model._check(BAD_ARGUMENT, 0, [(260,)], looker)
+
+
+def test_a_beginning_and_a_list_of_all_tokens_go_together() -> None:
+    _, arrays = make(CONFIGS["transformer"])
+    native = NativeModel(CONFIGS["transformer"], pack_weights(CONFIGS["transformer"], arrays, shared=True))
+    options, prefixes = SearchOptions(beam=2), [(265, 266), ()]
+    plain = native.search(SOURCES[:2], [8, 8], options, prefixes=prefixes)
+    every = [np.arange(VOCABULARY, dtype=np.int32)] * 2
+    assert native.search(SOURCES[:2], [8, 8], options, prefixes=prefixes, shortlists=every) == plain
+    assert plain[0][0].ids[:2] == (265, 266)
 
 
 def test_too_little_memory_says_what_to_do() -> None:

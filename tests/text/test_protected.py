@@ -125,6 +125,10 @@ def test_an_address_ends_before_the_signs_around_it(address: str, rest: str) -> 
     assert trimmed(text, 1, 1 + len(address) + len(rest)) == 1 + len(address)
 
 
+def test_of_signs_alone_nothing_is_left() -> None:
+    assert trimmed(".....", 2, 4) == 2
+
+
 def spans(*places: tuple[int, int]) -> list[ProtectedSpan]:
     return [ProtectedSpan(begin, end, "keep") for begin, end in places]
 
