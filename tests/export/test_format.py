@@ -9,7 +9,8 @@ from jumok import export
 from jumok.cli.export import FORMATS as OFFERED
 from jumok.cli.export import TYPES
 from jumok.errors import ConfigError
-from jumok.export.format import FORMATS, find_format
+from jumok.export.format import FORMATS, WriteOptions, find_format
+from jumok.progress import silent
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -43,3 +44,18 @@ def test_other_programs_are_loaded_when_they_are_used(path: Path) -> None:
     theirs = {need for name in FORMATS for need in find_format(name).NEEDS}
     assert {"ctranslate2", "sentencepiece", "onnxruntime", "transformers"} <= theirs
     assert not {name.split(".")[0] for name in names} & theirs
+
+
+def test_what_is_written_unless_something_else_is_asked_for() -> None:
+    assert FORMATS == ("native", "ctranslate2", "huggingface", "onnx", "argos")
+    assert WriteOptions() == WriteOptions("float32", ("", ""), silent)
+    usual = {
+        name: (find_format(name).TYPES, find_format(name).EXTRA, find_format(name).FILE) for name in FORMATS
+    }
+    assert usual == {
+        "native": (("int8", "float32"), "", False),
+        "ctranslate2": (("float32", "int8"), "ct2", False),
+        "huggingface": (("float32",), "huggingface", False),
+        "onnx": (("float32",), "onnx", False),
+        "argos": (("float32", "int8"), "argos", True),
+    }

@@ -6,6 +6,7 @@ import pytest
 import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.export.test_kept_rows import foreign
 
 from jumok.config import TextConfig
 from jumok.export.spelling import suppressed, tokenizer_file
@@ -73,3 +74,18 @@ def test_ids_that_are_left_out() -> None:
     controls = [4 + byte for byte in (*range(0x20), 0x7F)]
     never = [4 + byte for byte in (0xC0, 0xC1, *range(0xF5, 0x100))]
     assert suppressed() == [0, 1, 3, *controls, *never]
+
+
+def test_a_tokenizer_from_elsewhere_keeps_its_parts_and_has_our_ids() -> None:
+    tokenizer = foreign().tokenizers.target
+    form = tokenizer_file(tokenizer)
+    assert form["model"] == {"type": "BPE", "vocab": {"\u2581a": 260, "b": 261, "c": 262}, "merges": []}
+    assert [(one["id"], one["content"]) for one in form["added_tokens"]] == [
+        (0, "<s>"),
+        (1, "<pad>"),
+        (2, "</s>"),
+        (3, "<unk>"),
+        (263, "<mask>"),
+    ]
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(form))
+    assert theirs.encode("bc").ids == [*tokenizer.encode("bc"), EOS] == [261, 262, EOS]
