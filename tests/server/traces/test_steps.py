@@ -9,14 +9,16 @@ from tests.server.conftest import Serve, wait_until
 from tests.server.traces.test_what_if import held_analyst
 
 from jumok.decoding.translator import Translator, load
+from jumok.errors import LimitError
 from jumok.explain.free_running import free_running
 from jumok.explain.neighbours import neighbours
 from jumok.explain.votes import votes
 from jumok.server import services
 from jumok.server.analysis import AnalysisCancelled, CancelFlag
 from jumok.server.gates.limits import Limits
+from jumok.server.gates.problems import Problem
 from jumok.server.traces.schema import TrainingStepOut, TrainingStepRequest
-from jumok.server.traces.steps import take_step
+from jumok.server.traces.steps import check_pair, take_step
 from jumok.training.by_hand import StepPlan, training_step
 
 ARCHS = ("rnn", "luong", "transformer")
@@ -221,3 +223,22 @@ def test_the_inside_of_an_ensemble_is_refused_in_words(serve: Serve, together: T
                 "this looks inside one model, and here are 3 that predict together: "
                 "load one member by itself; votes shows what each of them wanted"
             )
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+def test_a_pair_has_the_tokens_of_a_trace_with_its_ends(
+    tiny_models: dict[str, Translator], arch: str
+) -> None:
+    """Two pieces and an end on either side; blanks around a text do not count."""
+    model, text = tiny_models[arch], "a man"
+    assert len(model.tokenizers.target.encode(text)) == len(model.read([text])[0].ids) == 2
+    check_pair(model, text, f"  {text} ", Limits(trace_tokens=3))
+    check_pair(model, "a", None, Limits(trace_tokens=2))
+    for source, target, side in ((text, "a", "source"), ("a", text, "target"), (text, text, "source")):
+        with pytest.raises(LimitError) as refused:
+            check_pair(model, source, target, Limits(trace_tokens=2))
+        assert refused.value.message == f"the {side} has 3 tokens, its end included, and 2 x 2 are the most"
+    for blank in ("", " \n"):
+        with pytest.raises(Problem) as found:
+            check_pair(model, blank, text, Limits())
+        assert (found.value.code, found.value.sentence) == ("empty_text", "text: a sentence is needed")

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 from jumok.answers import Answer
 from jumok.config import DecodingConfig
@@ -90,3 +91,46 @@ def test_equal_jobs_are_searched_once_and_who_leaves_is_not() -> None:
     quick.cancel("never here")
     assert outcomes(quick).keys() == {0, 1, 2}
     assert engine.calls == [[Job((7,))]]
+
+
+class Pace(SearchPace):
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[tuple[float, float]] = []
+
+    def measured(self, work: float, seconds: float) -> None:
+        self.told.append((work, seconds))
+
+
+def test_a_call_has_the_work_that_is_allowed_and_no_more() -> None:
+    """The first job is searched whatever it costs; each of these costs one beam times so many tokens."""
+    pace, engine, asked = Pace(), Echo(), request(beam=1, max_len=6)
+    each = cost(Job((4,)), asked.decoding)
+    for most, counts in ((3 * each, [3, 2]), (3 * each - 1, [2, 2, 1]), (0, [1] * 5), (5 * each, [5])):
+        quick = EngineQueue[int](pace)
+        for n in range(5):
+            quick.add(n, Job((n + 4,)), asked, engine)
+        engine.calls, pace.told = [], []
+        while quick:
+            quick.step(most)
+        assert [len(call) for call in engine.calls] == counts
+        assert [work for work, _ in pace.told] == [count * each for count in counts]
+        assert all(0 <= seconds < 60 for _, seconds in pace.told)
+
+
+def test_one_that_is_too_large_for_the_call_keeps_those_behind_it_waiting() -> None:
+    engine, quick, asked = Echo(), EngineQueue[int](Pace()), request(beam=1, max_len=6)
+    for n, length in enumerate((1, 9, 1)):
+        quick.add(n, Job((4,) * length), asked, engine)
+    most = 2 * cost(Job((4,)), asked.decoding)
+    assert [[key for key, _ in quick.step(most)] for _ in range(3)] == [[0], [1], [2]]
+
+
+def test_another_engine_or_alignment_is_another_call() -> None:
+    one, other, quick = Echo(), Echo(), EngineQueue[int](Pace())
+    plain, aligned = request(), replace(request(), align=True)
+    for n, (asked, engine) in enumerate(((plain, one), (plain, other), (aligned, one), (plain, one))):
+        quick.add(n, Job((n + 4,)), asked, engine)
+    assert [[key for key, _ in quick.step()] for _ in range(3)] == [[0, 3], [1], [2]]
