@@ -60,3 +60,44 @@ def test_what_the_server_tells(client: httpx2.Client) -> None:
     assert 'jumok_http_requests_total{method="GET",route="unmatched",status="404"}' in answer.text
     assert 'jumok_model_info{arch="rnn",fingerprint="",model="rnn"} 1' in answer.text
     assert "GEHEIM" not in answer.text
+
+
+def test_what_dashboards_are_built_on_stays() -> None:
+    """Names, kinds and labels of all our metrics, and the bounds of their buckets."""
+    metrics = Metrics()
+    kinds = dict(re.findall("# TYPE (jumok_[a-z_]+) ([a-z]+)", metrics.render()))
+    assert kinds == {
+        "jumok_http_requests_total": "counter",
+        "jumok_http_request_duration_seconds": "histogram",
+        "jumok_translate_duration_seconds": "histogram",
+        "jumok_translate_sentences_total": "counter",
+        "jumok_translate_tokens_total": "counter",
+        "jumok_queue_length": "gauge",
+        "jumok_queue_wait_seconds": "histogram",
+        "jumok_batch_sentences": "histogram",
+        "jumok_trace_cache_bytes": "gauge",
+        "jumok_trace_cache_hits_total": "counter",
+        "jumok_trace_cache_misses_total": "counter",
+        "jumok_documents_total": "counter",
+        "jumok_document_segments_total": "counter",
+        "jumok_documents_bytes": "gauge",
+        "jumok_model_info": "gauge",
+        "jumok_model_load_duration_seconds": "gauge",
+    }
+    metrics.queue_seconds.labels(model="m").observe(0.04)
+    metrics.batch_sentences.labels(model="m").observe(3)
+    metrics.documents.labels(model="m", status="done").inc()
+    metrics.tokens.labels(model="m", side="source").inc(7)
+    told = metrics.render()
+    bounds = dict[str, list[str]]()
+    for name, bound in re.findall(r'(jumok_[a-z_]+)_bucket\{le="([^"]+)",model="m"\}', told):
+        bounds.setdefault(name, []).append(bound)
+    seconds = "0.005 0.01 0.025 0.05 0.1 0.25 0.5 1.0 2.5 5.0 10.0 30.0 +Inf"
+    sentences = "1.0 2.0 4.0 8.0 16.0 32.0 64.0 128.0 256.0 +Inf"
+    assert {name: " ".join(found) for name, found in bounds.items()} == {
+        "jumok_queue_wait_seconds": seconds,
+        "jumok_batch_sentences": sentences,
+    }
+    assert 'jumok_documents_total{model="m",status="done"} 1.0' in told
+    assert 'jumok_translate_tokens_total{model="m",side="source"} 7.0' in told
+    assert metrics.value("jumok_documents_total", model="other", status="done") == 0
