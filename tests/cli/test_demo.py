@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.cli.test_process import train_events
 from tests.comparison.dates import few_dates
 
 from jumok.checkpoint.manifest import checkpoint_folders
+from jumok.cli.demo import row, table
 
 Call = Callable[..., int]
 Captured = pytest.CaptureFixture[str]
@@ -216,3 +218,38 @@ def test_a_bad_time(made: Path, call: Call, capsys: Captured) -> None:
     assert call("demo", "--time-limit", "soon", "--out", made / "none") == 2
     assert capsys.readouterr().err.startswith("error: --time-limit=soon is no time\n")
     assert not (made / "none").exists()
+
+
+def test_the_table_of_a_demo_and_its_rows() -> None:
+    def part(lo: int, hi: int, value: float) -> dict[str, Any]:
+        return {"lo": lo, "hi": hi, "value": value, "ci95": [value - 1, value + 1]}
+
+    results: Any = [
+        SimpleNamespace(
+            **{"arch": arch, "exact": exact, "ci95": [exact - 2, exact + 2], "falls": exact < 50, "n": 1_500},
+            thirds=[part(4, 9, exact), part(10, 14, exact / 2), part(15, 40, exact / 4)],
+        )
+        for arch, exact in (("rnn", 40.0), ("luong", 99.5))
+    ]
+    entries = [
+        {"steps": 1_800, "train_s": 61.0, "parameters": 107_264},
+        {"steps": 12_000, "train_s": 9.4, "parameters": 1_234_567},
+    ]
+    rows = [row(one, entry) for one, entry in zip(results, entries, strict=True)]
+    assert rows[0] == {
+        **{"arch": "rnn", "exact": 40.0, "exact_ci95": [38.0, 42.0], "falls": True},
+        "by_length": [
+            {"characters": [4, 9], "exact": 40.0, "ci95": [39.0, 41.0]},
+            {"characters": [10, 14], "exact": 20.0, "ci95": [19.0, 21.0]},
+            {"characters": [15, 40], "exact": 10.0, "ci95": [9.0, 11.0]},
+        ],
+        **{"updates": 1_800, "training_s": 61.0, "parameters": 107_264},
+    }
+    assert (
+        table(rows, results)
+        == """\
+exact match in % on 1,500 unseen dates: all, and by characters of the source
+                       exact   4–9  10–14  15–40  updates  training  parameters
+RNN, one fixed vector   40.0  40.0   20.0   10.0    1,800     1m01s     107,264
+RNN + Luong attention   99.5  99.5   49.8   24.9   12,000        9s   1,234,567"""
+    )
