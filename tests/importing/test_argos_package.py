@@ -67,8 +67,15 @@ def test_a_file_outside_of_the_package_is_refused(tmp_path: Path) -> None:
         read_package(tmp_path / "a.zip", tmp_path / "work")
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_damage_inside_a_package_is_said(compression: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("compression", "said"),
+    [
+        (zipfile.ZIP_DEFLATED, "a.argosmodel is no package of Argos Translate: Error -3"),
+        (zipfile.ZIP_BZIP2, "a.argosmodel cannot be unpacked: Invalid data stream"),
+        (zipfile.ZIP_LZMA, "a.argosmodel is no package of Argos Translate: "),
+    ],
+)
+def test_damage_inside_a_package_is_said(compression: int, said: str, tmp_path: Path) -> None:
     path = tmp_path / "a.argosmodel"
     with zipfile.ZipFile(path, "w", compression) as made:
         made.writestr("a/metadata.json", bytes(range(256)) * 40)
@@ -76,9 +83,7 @@ def test_damage_inside_a_package_is_said(compression: int, tmp_path: Path) -> No
     begin = data.index(b"metadata.json") + len("metadata.json")
     data[begin : begin + 60] = b"\xff" * 60
     path.write_bytes(data)
-    with pytest.raises(
-        ModelError, match=r"a\.argosmodel (is no package of Argos Translate|cannot be unpacked): "
-    ):
+    with pytest.raises(ModelError, match=said):
         read_package(path, tmp_path / "work")
 
 
