@@ -121,3 +121,11 @@ def test_a_sample_is_told_every_ten_thousand_lines_and_keeps_every_third(
     module.spread(["a"] * 10_001, lambda *report: told.append(report))
     assert told[2:] == [(what, 0, None), (what, 10_000, None), (what, 10_001, 10_001)]
     assert module.spread(["a" * 99], lambda *_: None) == ["a" * 99]  # one line always stays
+
+
+def test_learning_tells_where_it_is() -> None:
+    told: list[tuple[str, int, int | None]] = []
+    train_tokenizer(LINES, TextConfig(vocabulary=330), lambda *report: told.append(report))
+    what = "reading text for the vocabulary"
+    learned = [("learning tokens", done, 330) for done in (0, 330)]
+    assert told == [(what, 0, None), (what, 8, 8), *learned]
