@@ -206,3 +206,10 @@ def test_a_gpu_in_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     found.major = 8
     look_at_machine("cuda:1")
     assert asked == ["cuda:1", ("cuda:1", torch.float32), "cuda:1", ("cuda:1", torch.bfloat16)]
+
+
+def test_without_affinity_all_cores_count_and_one_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    for counted, found in ((3, 3), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda counted=counted: counted)
+        assert cores() == found
