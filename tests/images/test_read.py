@@ -123,7 +123,8 @@ def test_what_is_no_picture_is_refused(data: bytes) -> None:
     ("name", "where"),
     [
         ("x" * 80, "x" * 80),
-        ("x" * 81, "x" * 40 + "…"),
+        ("x" * 400, "x" * 400),
+        ("x" * 401, "x" * 40 + "…"),
         ("data:image/png;base64,AAAA", "data:image/png;base64,AAAA…"),
     ],
 )

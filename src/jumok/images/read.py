@@ -31,7 +31,8 @@ MOST_BYTES = 32 << 20  # of one picture as a file
 MOST_URL = 8 << 20  # characters of a data URL
 WHITE = (255, 255, 255, 255)
 DATA_URL = re.compile(r"data:image/[\w.+-]{1,40};base64,")
-SHOWN = 80  # characters of a name in a message
+SHOWN = 80  # characters of a text in a message
+LONGEST_PATH = 400  # characters of a name that are shown: where a file lies is said to its end
 
 warnings.filterwarnings("ignore", module=r"PIL\.")  # what matters is an error here
 
@@ -260,7 +261,7 @@ def _too_many(where: str) -> DataError:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= SHOWN and not is_data_url(name) else f"{name[:40]}…"
+    return name if len(name) <= LONGEST_PATH and not is_data_url(name) else f"{name[:40]}…"
 
 
 def _near(path: str) -> str:
