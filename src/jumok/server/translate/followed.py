@@ -36,7 +36,7 @@ class FollowedJobs:
             name = f"jumok-{self._name}-streams"
             Thread(target=self._run, args=[self._asked], name=name, daemon=True).start()
 
-        def search() -> Outcome:
+        def search() -> Outcome[Hashable]:
             try:
                 return key, engine.followed(job, request, follow)
             except Exception as error:  # it belongs to this job
