@@ -94,6 +94,8 @@ def test_what_comes_at_the_same_moment_is_searched_together(
         (1.01, {"beam": 2}, False),
         (0.1, {"mbr": 2}, False),
         (0.1, {"sample": True, "seed": 1}, True),
+        (0.1, {"require": "1"}, False),
+        (0.1, {"ban": "1"}, False),
     ],
 )
 def test_what_is_short_is_told_by_the_pace_and_the_kind(
@@ -158,6 +160,17 @@ def test_one_that_is_late_is_told_and_one_who_left_is_not_searched_for(
     assert asyncio.run(leave()) == 1
     assert len(worker._short) == 0
     assert together(worker, late)[0][0].source == "a man"  # in another event loop, too
+
+
+def test_a_search_that_timed_out_by_itself_is_no_late_answer(
+    demos: dict[str, Translator], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise TimeoutError("of its own")
+
+    monkeypatch.setattr(NativeEngine, "answers", fail)
+    [problem] = together(quick_worker(demos["rnn"]), order_for(demos["rnn"], "a man"))
+    assert (problem.status_code, problem.code) == (500, "internal")
 
 
 def test_an_error_belongs_to_whoever_caused_it(

@@ -8,7 +8,10 @@ SHORTEST_S = 1e-9  # that a clock can tell
 
 
 class SearchPace:
-    """Seconds a beam-token: the median of the last calls, so that one that was held up says nothing."""
+    """Seconds a beam-token: the median of the last calls, so that one that was held up says nothing.
+
+    Threads may share it.
+    """
 
     def __init__(self) -> None:
         self._last = deque[float](maxlen=REMEMBERED)

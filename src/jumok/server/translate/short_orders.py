@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 from jumok.decoding.engines import NativeEngine
 from jumok.decoding.jobs import Job
+from jumok.server.gates.limits import Limits
+from jumok.server.gates.problems import too_late
 from jumok.server.translate.engine_queue import EngineQueue
 from jumok.server.translate.order import DecodingOrder
 from jumok.server.translate.pace import SearchPace
@@ -24,14 +26,14 @@ TURN_S = 0.004
 """Of a turn, by the pace so far; then it is the turn of whoever else waits for the event loop."""
 
 Ended = Callable[[Ticket, Job | None, Exception | None], None]
-"""Told of a ticket that is done: all is found, or an error ended it, of one job maybe; TimeoutError: late."""
+"""Told of a ticket that is done: all is found, or an error ended it, perhaps that of one job."""
 
 
 class ShortOrders:
     """The short orders of one worker. Everything runs in the event loop, `ended` too."""
 
-    def __init__(self, pace: SearchPace, ended: Ended) -> None:
-        self._pace, self._ended = pace, ended
+    def __init__(self, pace: SearchPace, limits: Limits, ended: Ended) -> None:
+        self._pace, self._limits, self._ended = pace, limits, ended
         self._queue = EngineQueue[tuple[Ticket, Job]](pace)
         self._tickets: dict[Ticket, None] = {}  # in the order in which they came
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -41,9 +43,14 @@ class ShortOrders:
         return len(self._tickets)
 
     def suit(self, order: DecodingOrder) -> bool:
-        """Whether an order is short. To choose the most typical of many draws is another kind of work."""
+        """Whether an order is short.
+
+        To choose the most typical of many draws is another kind of work, and a search that must or must not
+        write something may take many times as long as the pace says.
+        """
         quick = order.cost <= SHORT_WORK and self._pace.forecast(order.cost) <= SHORT_S
-        return quick and not order.request.decoding.mbr
+        bound = order.request.ban or any(job.phrases for job in order.costs)
+        return quick and not (bound or order.request.decoding.mbr)
 
     def add(self, ticket: Ticket, engine: NativeEngine) -> None:
         """Search for its answers as soon as all that has come with it was read."""
@@ -69,7 +76,7 @@ class ShortOrders:
         """Take out who is gone or out of time."""
         now = time.monotonic()
         for ticket in [one for one in self._tickets if one.gone or now > one.deadline]:
-            self._end(ticket, None, TimeoutError())
+            self._end(ticket, None, too_late(self._limits.deadline_s))
 
     def _search(self) -> None:
         for (ticket, job), found in self._queue.step(self._pace.within(TURN_S)):

@@ -57,7 +57,7 @@ class Worker:
         self._batch: Continuous | None = None  # in torch, made for the first search that needs it
         self._pace = SearchPace()
         self._quick, self._followed = EngineQueue[Hashable](self._pace), FollowedJobs(name, self._wake)
-        self._short = ShortOrders(self._pace, self._settle_short)
+        self._short = ShortOrders(self._pace, limits, self._settle_short)
 
     async def translate(
         self, order: DecodingOrder, deadline: float, *, patient: bool = False
@@ -154,9 +154,6 @@ class Worker:
 
     def _settle_short(self, ticket: Ticket, job: Job | None, error: Exception | None) -> None:
         """Hand over what was found in the event loop, or why nothing was."""
-        if isinstance(error, TimeoutError):
-            ticket.hand_over(too_late(self.limits.deadline_s))
-            return
         try:
             if error is not None:
                 raise error
